@@ -1,0 +1,79 @@
+import type { VertexFailure } from "./failure.ts";
+import type { Halt, Phase, Route, RunRecord } from "./run.ts";
+import type { WaitState } from "./wait.ts";
+
+/**
+ * Everything that a run is at a revision, apart from the state itself. Plain immutable data: the checkpoint log folds
+ * record events into it, and the engine decides from it alone.
+ */
+export interface Checkpoint {
+  readonly run: RunRecord;
+  readonly phase: Phase;
+  /** In `routed` the vertices that run next; in every other phase the vertices of the current step. */
+  readonly frontier: readonly string[];
+  /** The executions of the current step, by {@link executionKey}; empty in `routed`. */
+  readonly executions: ReadonlyMap<string, Execution>;
+  /** Item counts and input digests of the map vertices of the current step. */
+  readonly maps: ReadonlyMap<string, MapRecord>;
+  /** The routes taken by the newest completed step. */
+  readonly routes: readonly Route[];
+  /** For each waiting join the sources that have arrived. */
+  readonly arrivals: ReadonlyMap<string, readonly string[]>;
+  readonly halt?: Halt;
+  /** Whether a finish vertex is done in this or an earlier step. */
+  readonly finishRan: boolean;
+  /** Every step that has completed, as the vertices that ran in it are part of `path`. */
+  readonly path: readonly string[];
+}
+
+/** What a map vertex was split into. */
+export interface MapRecord {
+  readonly count: number;
+  readonly digest: string;
+}
+
+/**
+ * `pending`: to run · `suspended`: its body has settled on open waits · `backoff`: between two attempts · `done` ·
+ * `failed`: for good, under its policy.
+ */
+export type ExecutionStatus = "pending" | "suspended" | "backoff" | "done" | "failed";
+
+/** One logical execution of a vertex, or of an item of a map vertex, in a step. */
+export interface Execution {
+  readonly vertexId: string;
+  readonly item?: number;
+  readonly vertexRunId: string;
+  readonly status: ExecutionStatus;
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  /** Attempts that failed since the last resume. */
+  readonly failedAttempts: readonly FailedAttempt[];
+  /** When the next attempt is due, in `backoff`. */
+  readonly nextAt?: number;
+  /** Milliseconds of the total timeout used up since the last resume. */
+  readonly spentMs: number;
+  /** Results of `ctx.once` by name. */
+  readonly once: ReadonlyMap<string, unknown>;
+  /** Every opening of every wait, by id, in order of opening. */
+  readonly waits: ReadonlyMap<string, WaitState>;
+  /** How many results have been numbered. */
+  readonly results: number;
+  /** How many refusals have changed the id of an opening, by `<name>:<n>`. */
+  readonly refusals: ReadonlyMap<string, number>;
+  readonly output?: unknown;
+  readonly failure?: VertexFailure;
+  /** The index of the error handler that was chosen when it failed. */
+  readonly handler?: number;
+}
+
+/** One attempt that failed. */
+export interface FailedAttempt {
+  readonly attempt: number;
+  readonly at: number;
+  readonly failure: VertexFailure;
+}
+
+/** The key of an execution among those of its step. */
+export function executionKey(vertexId: string, item?: number): string {
+  return item === undefined ? vertexId : `${vertexId}/${item}`;
+}

@@ -1,0 +1,74 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Duration } from "./durations.ts";
+import type { WaitDefinition } from "./wait.ts";
+
+/** What a task's body sees of the run it works for. */
+export interface TaskContext {
+  /** Aborted on timeout, cancel, deadline, shutdown and lost ownership; the reason is a typed error. */
+  readonly signal: AbortSignal;
+  readonly graphId: string;
+  readonly runId: string;
+  readonly vertexId: string;
+  /** The id of this execution; the same in every attempt and re-run, new after a failed vertex is resumed. */
+  readonly vertexRunId: string;
+  /** The index of the super-step, from 0. */
+  readonly step: number;
+  /** The attempt, from 1. */
+  readonly attempt: number;
+  /** The index of the item, in a map vertex. */
+  readonly item?: number;
+  /**
+   * `graph=<g>/run=<r>/step=<n>/vertex=<v>[/item=<i>]`: the same in every attempt, re-run and recovery of one logical
+   * execution. Hand it to whatever you call that accepts an idempotency key.
+   */
+  readonly idempotencyKey: string;
+  /**
+   * Runs `fn` and records its result before returning it; once recorded, `fn` never runs again in this execution.
+   * `fn` gets the attempt's signal and its own key, `<idempotencyKey>/once=<name>`.
+   */
+  once<T>(name: string, fn: (once: OnceContext) => T | Promise<T>, options?: OnceOptions<T>): Promise<T>;
+  /** Sleeps until the time, which is fixed when the timer is first opened and survives restarts. */
+  sleep(name: string, until: Duration | Date): Promise<void>;
+  /** Waits for a declared answer; rejects with `WaitExpiredError` when its deadline passes. */
+  waitFor<T>(wait: WaitDefinition<T>, options?: WaitForOptions): Promise<T>;
+  /** The id that the n-th opening of `wait` has or will have. @default n = 1 */
+  waitId(wait: WaitDefinition | string, n?: number): string;
+  /** Pauses for an undeclared answer, read by `answer` when the body runs again. Write `return ctx.interrupt(…)`. */
+  interrupt(info?: unknown, options?: InterruptOptions): never;
+  /** The answer to the latest `interrupt` of this execution, or `undefined` when there is none yet. */
+  answer<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined;
+  /** The continuation stored with the latest `interrupt` of this execution. */
+  continuation<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined;
+  /** Sends an ephemeral event to `handle.events()`; nothing is recorded. */
+  emit(type: string, data?: unknown): void;
+  /** Writes a line to the runner's logger with the ids of this execution. */
+  log(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** What the function of a `once` sees. */
+export interface OnceContext {
+  readonly signal: AbortSignal;
+  readonly idempotencyKey: string;
+}
+
+/** Options of `ctx.once`. */
+export interface OnceOptions<T> {
+  /** Checks the result when it is recorded and when it is read back. */
+  readonly schema?: StandardSchemaV1<unknown, T>;
+}
+
+/** Options of `ctx.waitFor`. */
+export interface WaitForOptions {
+  /** Shown with the open wait. */
+  readonly info?: unknown;
+  /** When the wait expires; overrides the definition's. @default never */
+  readonly deadline?: Duration | Date;
+}
+
+/** Options of `ctx.interrupt`. */
+export interface InterruptOptions {
+  /** Handed back by `ctx.continuation()` when the body runs again. */
+  readonly continuation?: unknown;
+  /** When the pause expires. @default never */
+  readonly deadline?: Duration | Date;
+}

@@ -1,0 +1,125 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { TaskContext } from "./context.ts";
+import type { Duration } from "./durations.ts";
+import type { VertexFailure } from "./failure.ts";
+import type { WaitDefinition } from "./wait.ts";
+
+/** A reusable unit of work. It knows no graph and no state. */
+export interface Task<I, O> {
+  execute(input: I, ctx: TaskContext): O | Promise<O>;
+}
+
+/** A class of tasks that a runner instantiates once per vertex. */
+// deno-lint-ignore no-explicit-any
+export type TaskClass<I = any, O = any> = abstract new (...args: never[]) => Task<I, O>;
+
+/** How often and how fast a failed attempt is tried again. */
+export interface RetryPolicy {
+  /** All attempts, the first included; at least 1. */
+  readonly maxAttempts: number;
+  /** The pause before the next attempt. @default none */
+  readonly backoff?: BackoffOptions | ((attempt: number, error: unknown) => Duration);
+  /** Whether this error is worth another attempt. @default every error is */
+  readonly retryIf?: (error: unknown) => boolean;
+}
+
+/** Exponential backoff: `initial * factor^(attempt - 1)`, at most `max`. */
+export interface BackoffOptions {
+  readonly initial: Duration;
+  /** @default 2 */
+  readonly factor?: number;
+  /** @default no limit */
+  readonly max?: Duration;
+  /** Draws each pause from the upper half of its span. @default false */
+  readonly jitter?: boolean;
+}
+
+/** How long an attempt, and an execution in all, may take. */
+export interface TimeoutPolicy {
+  /** The longest time of one attempt. @default no limit */
+  readonly attempt?: Duration;
+  /** The longest time of all attempts and backoff together; waits are not counted. @default no limit */
+  readonly total?: Duration;
+}
+
+/** Where a run goes when a vertex has failed for good. */
+export interface ErrorHandler<S> {
+  /** The vertex that takes over. */
+  readonly route: string;
+  /** Which errors it takes: an error class or a predicate. @default all */
+  readonly match?: ErrorMatch;
+  /** Notes the failure in the state. */
+  readonly record?: (state: S, failure: VertexFailure) => S | void;
+}
+
+/** An error class, compared by name and prototype, or a predicate on the live error. */
+// deno-lint-ignore no-explicit-any
+export type ErrorMatch = (abstract new (...args: any[]) => Error) | ((error: unknown) => boolean);
+
+/** Where the task of a vertex comes from: an instance, or a class that `provide` instantiates. */
+export type TaskSource =
+  | { readonly kind: "instance"; readonly task: Task<unknown, unknown> }
+  | { readonly kind: "class"; readonly cls: TaskClass };
+
+/** A validated graph: immutable, with every table in ascending id order. */
+export interface CompiledGraph<S> {
+  readonly id: string;
+  /** sha256 of the canonical form, a colon, the user's version. */
+  readonly version: string;
+  readonly schema: StandardSchemaV1<unknown, S> | undefined;
+  readonly entry: string;
+  readonly finishes: ReadonlySet<string>;
+  readonly vertices: ReadonlyMap<string, CompiledVertex<S>>;
+}
+
+/** One vertex of a {@link CompiledGraph}, its policies as plain numbers. */
+export interface CompiledVertex<S> {
+  readonly id: string;
+  readonly label: string;
+  readonly finish: boolean;
+  readonly join: "any" | "all";
+  readonly task: TaskSource;
+  /** Exactly one of `select` and `each` is present; `each` makes a map vertex. */
+  readonly select: ((state: S) => unknown) | undefined;
+  readonly each: ((state: S) => readonly unknown[]) | undefined;
+  readonly reduce: (state: S, output: unknown) => S | void;
+  readonly waits: ReadonlyMap<string, WaitDefinition>;
+  readonly retry: CompiledRetry;
+  readonly timeout: CompiledTimeout;
+  /** In the order they are asked; none means that a failure pauses the run. */
+  readonly handlers: readonly ErrorHandler<S>[];
+  /** Static targets, sorted; a doubled edge is listed twice. */
+  readonly edges: readonly string[];
+  readonly condition: CompiledCondition<S> | undefined;
+  /** Every distinct vertex with an edge of any kind to this one, sorted. */
+  readonly sources: readonly string[];
+  /** Every distinct vertex that this one has an edge of any kind to, sorted. */
+  readonly targets: readonly string[];
+}
+
+/** A conditional edge. */
+export interface CompiledCondition<S> {
+  readonly targets: readonly string[];
+  readonly pick: (state: S) => string | readonly string[];
+}
+
+/** A retry policy as plain numbers. */
+export interface CompiledRetry {
+  readonly maxAttempts: number;
+  readonly backoff:
+    | {
+      readonly initialMs: number;
+      readonly factor: number;
+      readonly maxMs: number;
+      readonly jitter: boolean;
+    }
+    | ((attempt: number, error: unknown) => Duration)
+    | undefined;
+  readonly retryIf: ((error: unknown) => boolean) | undefined;
+}
+
+/** A timeout policy as plain numbers. */
+export interface CompiledTimeout {
+  readonly attemptMs: number | undefined;
+  readonly totalMs: number | undefined;
+}

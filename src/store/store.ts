@@ -1,0 +1,273 @@
+/**
+ * What the engine asks of a store. A store keeps opaque bytes and a few index rows; it knows nothing of states, graphs
+ * or deltas. Every adapter passes the published suite in `superstep/testing`.
+ *
+ * Obligations, cited by tests:
+ *
+ * 1. `append` accepts a record iff its revision is the latest + 1 (0 for a new run) and `at` is still the head. It is
+ *    one atomic step: record, parts, head, mailbox and index rows all appear, or none do.
+ * 2. An append whose id is already the head's succeeds again and changes nothing.
+ * 3. `append` with `mailbox` and every `post` succeed only while the mailbox has the version given.
+ * 4. `append` succeeds only while the owner key of `writer` exists and that of `absent` does not.
+ * 5. A reader sees the old or the new revision, never a mixture; records are stored unchanged and never edited.
+ * 6. A run that was purged and begun anew has another epoch; nothing of the old one is ever seen in it.
+ * 7. Every fault is a typed error: `RevisionConflictError`, `MailboxConflictError`, `OwnershipLostError`,
+ *    `RunBusyError`, `CheckpointNotFoundError`, or `StoreError` when the outcome is not known or the store failed.
+ * 8. Every call honours its signal: an aborted one rejects with a `StoreError` that names the operation.
+ */
+export interface Store {
+  readonly info: StoreInfo;
+
+  append(runId: string, revision: number, entry: AppendEntry, options?: CallOptions): Promise<Appended>;
+  post(runId: string, entry: PostEntry, options?: CallOptions): Promise<{ readonly mailbox: string }>;
+
+  /** Head, mailbox and the records since the newest snapshot (it included), or `undefined` for an unknown run. */
+  tail(runId: string, options?: CallOptions): Promise<Tail | undefined>;
+  /** At most `limit` records from revision `from` on, in order. Empty for an unknown run. */
+  range(runId: string, from: number, limit: number, options?: CallOptions): Promise<readonly StoredRecord[]>;
+  /** The bytes of the parts named, in that order. */
+  parts(
+    runId: string,
+    epoch: string,
+    refs: readonly PartRef[],
+    options?: CallOptions,
+  ): Promise<readonly Uint8Array[]>;
+  /** What is needed to judge an append whose outcome is in doubt, read in one go. */
+  inspect(
+    runId: string,
+    revision: number,
+    writer: string | undefined,
+    options?: CallOptions,
+  ): Promise<Inspection>;
+  /** One wait with the mailbox and the head, read in one go. */
+  wait(runId: string, waitId: string, options?: CallOptions): Promise<WaitLookup>;
+
+  /** Catalog rows, newest created first. */
+  list(query: CatalogQuery, options?: CallOptions): Promise<Page<CatalogRow>>;
+  /** Open waits, oldest opened first. */
+  waits(query: WaitQuery, options?: CallOptions): Promise<Page<WaitRow>>;
+  /** Runs whose wake is due at `until` or before, earliest first. */
+  wakes(until: number, limit: number, options?: CallOptions): Promise<readonly WakeRow[]>;
+
+  readonly owners: Owners;
+
+  /** Removes a run and everything of it. Resumable: calling it again after a crash finishes the work. */
+  purge(runId: string, options?: CallOptions): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a store is and can do. */
+export interface StoreInfo {
+  /** A short name for messages, such as `memory` or `deno-kv`. */
+  readonly name: string;
+  /** Whether an acknowledged append survives the end of the process. */
+  readonly durable: boolean;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** Where the head of a run was when it was last seen. */
+export interface Position {
+  readonly revision: number;
+  readonly epoch: string;
+  /** The store's own token of that head. */
+  readonly token: string;
+}
+
+/** One record to append. */
+export interface AppendEntry {
+  /** Unique to this append; a retry of it carries the same. */
+  readonly appendId: string;
+  /** The head that this record follows; `null` for a new run. */
+  readonly at: Position | null;
+  readonly record: Uint8Array;
+  /** Large pieces of the state, read back by revision and index. */
+  readonly parts: readonly Uint8Array[];
+  /** The newest revision that is a snapshot, this record included. */
+  readonly snapshot: number;
+  /** The process that writes; its owner key must exist. Absent when a process that owns nothing writes. */
+  readonly writer?: string;
+  /** The owner that the head names afterwards. */
+  readonly owner: string | null;
+  /** An owner whose key must not exist: the dead one that a claim replaces. */
+  readonly absent?: string;
+  readonly mailbox?: MailboxWrite;
+  readonly index?: IndexChanges;
+}
+
+/** A mailbox to set if it still has the version given; `null` is the version of a mailbox that does not exist. */
+export interface MailboxWrite {
+  readonly version: string | null;
+  readonly value: Uint8Array;
+}
+
+/** What an append changes beside the record. Every `from` is what the row holds now, so nothing need be read. */
+export interface IndexChanges {
+  readonly catalog?: { readonly from?: CatalogRow; readonly to: CatalogRow };
+  readonly opened?: readonly WaitRow[];
+  readonly closed?: readonly ClosedWait[];
+  readonly wake?: { readonly from?: WakeRow; readonly to?: WakeRow };
+  readonly owned?: { readonly from?: string; readonly to?: string };
+}
+
+/** What became of an append. */
+export interface Appended {
+  readonly position: Position;
+  /** The new version of the mailbox, when the append set it. */
+  readonly mailbox?: string;
+}
+
+/** A change of a mailbox that moves no head: an accepted answer, a cancellation. */
+export interface PostEntry {
+  readonly postId: string;
+  readonly mailbox: MailboxWrite;
+  readonly closed?: readonly ClosedWait[];
+  readonly wake?: { readonly from?: WakeRow; readonly to?: WakeRow };
+  /** The owner to poke, so that it reads the mailbox soon. */
+  readonly poke?: string;
+}
+
+/** A record as it was appended. */
+export interface StoredRecord {
+  readonly revision: number;
+  readonly appendId: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A part of a record. */
+export interface PartRef {
+  readonly revision: number;
+  readonly index: number;
+}
+
+/** The end of a run's history. */
+export interface Tail {
+  readonly position: Position;
+  readonly owner: string | null;
+  readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  readonly records: readonly StoredRecord[];
+}
+
+/** What `inspect` found. */
+export interface Inspection {
+  readonly head: { readonly position: Position; readonly owner: string | null } | null;
+  /** The append id of the record at the revision asked for. */
+  readonly appendId: string | null;
+  readonly mailbox: string | null;
+  /** Whether the owner key of the writer exists; true when no writer was named. */
+  readonly writer: boolean;
+}
+
+/** What `wait` found. */
+export interface WaitLookup {
+  readonly head: { readonly position: Position; readonly owner: string | null } | null;
+  readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  readonly open: WaitRow | null;
+  readonly closed: ClosedWait | null;
+}
+
+/** A run in the catalog; written when the status changes. */
+export interface CatalogRow {
+  readonly runId: string;
+  readonly graphId: string;
+  readonly graphVersion: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly tags: readonly string[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly step: number;
+  readonly revision: number;
+  readonly openWaits: number;
+}
+
+/** Which runs to list. Every field given must hold. */
+export interface CatalogQuery extends PageQuery {
+  readonly graphId?: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly tag?: string;
+}
+
+/** An open wait. */
+export interface WaitRow {
+  readonly runId: string;
+  readonly waitId: string;
+  readonly graphId: string;
+  readonly vertexId: string;
+  readonly item?: number;
+  readonly name: string;
+  readonly openedAt: number;
+  readonly deadline?: number;
+  /** Encoded by the checkpoint log: info and JSON Schema. */
+  readonly body: Uint8Array;
+}
+
+/** The tombstone of a wait. */
+export interface ClosedWait {
+  readonly runId: string;
+  readonly waitId: string;
+  /** When it was opened: the place of the row that this one replaces. */
+  readonly openedAt: number;
+  readonly reason: string;
+  /** The revision of the run when it was closed. */
+  readonly revision: number;
+}
+
+/** Which open waits to list. Every field given must hold. */
+export interface WaitQuery extends PageQuery {
+  readonly runId?: string;
+  readonly graphId?: string;
+  readonly name?: string;
+}
+
+/** Where a page begins and how long it may be. */
+export interface PageQuery {
+  readonly cursor?: string;
+  /** @default 100 */
+  readonly limit?: number;
+}
+
+/** One page of rows; `cursor` is absent on the last one. */
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly cursor?: string;
+}
+
+/** A run to be woken. */
+export interface WakeRow {
+  readonly runId: string;
+  readonly graphId: string;
+  readonly graphVersion: string;
+  readonly due: number;
+}
+
+/** The processes that own runs. An owner key is written once; once it is deleted, that owner can append nothing. */
+export interface Owners {
+  /** Writes the owner key and the first beat. */
+  register(ownerId: string, at: number, options?: CallOptions): Promise<void>;
+  /** Renews the beat; false when the owner key no longer exists. */
+  beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean>;
+  /** Every owner with a beat. */
+  list(options?: CallOptions): Promise<readonly OwnerRow[]>;
+  /** Deletes the owner key iff the beat is still the one seen; false otherwise. Its owned-by rows stay. */
+  bury(ownerId: string, beatVersion: string, options?: CallOptions): Promise<boolean>;
+  /** Removes every trace of an owner that owns no run any more. */
+  forget(ownerId: string, options?: CallOptions): Promise<void>;
+  /** Runs whose head names this owner. */
+  ownedBy(ownerId: string, limit: number, options?: CallOptions): Promise<readonly string[]>;
+  /** Takes the pokes of an owner: the runs whose mailbox it should read. */
+  takePokes(ownerId: string, options?: CallOptions): Promise<readonly string[]>;
+}
+
+/** An owner as others see it. */
+export interface OwnerRow {
+  readonly ownerId: string;
+  readonly beatAt: number;
+  readonly beatVersion: string;
+  /** Whether its owner key is gone. */
+  readonly buried: boolean;
+}
