@@ -156,7 +156,7 @@ export interface Inspection {
   readonly head: { readonly position: Position; readonly owner: string | null } | null;
   /** The append id of the record at the revision asked for. */
   readonly appendId: string | null;
-  readonly mailbox: string | null;
+  readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
   /** Whether the owner key of the writer exists; true when no writer was named. */
   readonly writer: boolean;
 }
