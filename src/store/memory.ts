@@ -1,0 +1,356 @@
+import { CheckpointNotFoundError, MailboxConflictError, StoreError } from "../errors.ts";
+import { type AppendClaim, judgeAppend } from "./doubt.ts";
+import { checkAppend, checkKeyText, checkPost } from "./limits.ts";
+import { memoryOwners } from "./memory_owners.ts";
+import {
+  catalogPlace,
+  comparePlaces,
+  cursorAt,
+  limitOf,
+  matchesCatalog,
+  matchesWait,
+  type Place,
+  placeOf,
+  waitPlace,
+} from "./query.ts";
+import { checkSignal } from "./signal.ts";
+import type {
+  AppendEntry,
+  CallOptions,
+  CatalogRow,
+  ClosedWait,
+  IndexChanges,
+  Inspection,
+  Page,
+  Position,
+  Store,
+  StoredRecord,
+  WaitRow,
+  WakeRow,
+} from "./store.ts";
+
+interface MemoryRecord {
+  readonly appendId: string;
+  readonly bytes: Uint8Array;
+  readonly parts: readonly Uint8Array[];
+  /** The version of the mailbox that this append set. */
+  readonly mailbox: string | undefined;
+}
+
+interface Mailbox {
+  readonly version: string;
+  readonly value: Uint8Array;
+  readonly postId: string;
+}
+
+interface Run {
+  position: Position;
+  owner: string | null;
+  snapshot: number;
+  readonly records: MemoryRecord[];
+  mailbox: Mailbox | null;
+  catalog: CatalogRow | undefined;
+  readonly open: Map<string, WaitRow>;
+  readonly closed: Map<string, ClosedWait>;
+}
+
+const NO_PARTS: readonly Uint8Array[] = [];
+
+/**
+ * A store in the memory of this process: the contract of the durable ones, for tests and for runs that may be lost.
+ *
+ * @example
+ * ```ts ignore
+ * const runner = compile(Approval, { store: memoryStore() });
+ * ```
+ */
+export function memoryStore(): Store {
+  const runs = new Map<string, Run>();
+  const waking = new Map<string, WakeRow>();
+  let epochs = 0;
+  let versions = 0;
+  let closed = false;
+
+  function open(op: string): void {
+    if (closed) throw new StoreError(op, "the store is closed");
+  }
+
+  function begin(op: string, runId: string, options: CallOptions | undefined): Run | undefined {
+    open(op);
+    if (options !== undefined) checkSignal(op, options, runId);
+    const run = runs.get(runId);
+    if (run === undefined) checkKeyText(op, "run id", runId);
+    return run;
+  }
+
+  const owners = memoryOwners(open);
+
+  function inspection(run: Run | undefined, revision: number, writer: string | undefined): Inspection {
+    return {
+      head: headOf(run),
+      appendId: run?.records[revision]?.appendId ?? null,
+      mailbox: mailboxOf(run),
+      writer: writer === undefined || owners.alive(writer),
+    };
+  }
+
+  /** Gives up unless everything that the append demands holds; answers the position of an append that is there already. */
+  function settled(
+    run: Run | undefined,
+    runId: string,
+    revision: number,
+    entry: AppendEntry,
+  ): Position | undefined {
+    const { at, writer, absent, mailbox } = entry;
+    const follows = run === undefined
+      ? at === null && revision === 0
+      : at !== null && at.revision + 1 === revision && at.revision === run.position.revision &&
+        at.epoch === run.position.epoch && at.token === run.position.token;
+    const writerAlive = writer === undefined || owners.alive(writer);
+    const absentPresent = absent !== undefined && owners.alive(absent);
+    const mailboxHolds = mailbox === undefined || (run?.mailbox?.version ?? null) === mailbox.version;
+    if (follows && writerAlive && !absentPresent && mailboxHolds) return undefined;
+    const claim: AppendClaim = {
+      runId,
+      revision,
+      appendId: entry.appendId,
+      at,
+      ...(writer === undefined ? {} : { writer }),
+      ...(absent === undefined ? {} : { absent }),
+      ...(mailbox === undefined ? {} : { mailbox: mailbox.version }),
+    };
+    const verdict = judgeAppend(claim, inspection(run, revision, writer), absentPresent);
+    if (verdict.kind === "done") return verdict.position;
+    throw verdict.kind === "refused"
+      ? verdict.error
+      : new StoreError("append", "the append demands what no store can hold", { runId });
+  }
+
+  function setMailbox(run: Run, value: Uint8Array, postId: string): string {
+    const version = `m${++versions}`;
+    run.mailbox = { version, value: value.slice(), postId };
+    return version;
+  }
+
+  function closeWait(run: Run, wait: ClosedWait): void {
+    run.open.delete(wait.waitId);
+    run.closed.set(wait.waitId, { ...wait });
+  }
+
+  function setWake(runId: string, wake: WakeRow | undefined): void {
+    if (wake === undefined) waking.delete(runId);
+    else waking.set(runId, { ...wake });
+  }
+
+  function changeIndex(runId: string, run: Run, index: IndexChanges): void {
+    if (index.catalog !== undefined) run.catalog = copyCatalog(index.catalog.to);
+    for (const row of index.opened ?? []) run.open.set(row.waitId, copyWait(row));
+    for (const wait of index.closed ?? []) closeWait(run, wait);
+    if (index.wake !== undefined) setWake(runId, index.wake.to);
+    if (index.owned !== undefined) owners.own(runId, index.owned);
+  }
+
+  return {
+    info: { name: "memory", durable: false },
+    owners,
+
+    // deno-lint-ignore require-await
+    async append(runId, revision, entry, options) {
+      let run = begin("append", runId, options);
+      checkAppend(revision, entry);
+      const before = settled(run, runId, revision, entry);
+      if (before !== undefined) {
+        const version = run?.records[revision]?.mailbox;
+        return version === undefined ? { position: before } : { position: before, mailbox: version };
+      }
+      const position = {
+        revision,
+        epoch: run === undefined ? `e${++epochs}` : run.position.epoch,
+        token: String(revision),
+      };
+      if (run === undefined) {
+        run = {
+          position,
+          owner: null,
+          snapshot: 0,
+          records: [],
+          mailbox: null,
+          catalog: undefined,
+          open: new Map(),
+          closed: new Map(),
+        };
+        runs.set(runId, run);
+      }
+      run.position = position;
+      run.owner = entry.owner;
+      run.snapshot = entry.snapshot;
+      const mailbox = entry.mailbox === undefined
+        ? undefined
+        : setMailbox(run, entry.mailbox.value, entry.appendId);
+      run.records.push({
+        appendId: entry.appendId,
+        bytes: entry.record.slice(),
+        parts: entry.parts.length === 0 ? NO_PARTS : entry.parts.map((part) => part.slice()),
+        mailbox,
+      });
+      if (entry.index !== undefined) changeIndex(runId, run, entry.index);
+      return mailbox === undefined ? { position } : { position, mailbox };
+    },
+
+    // deno-lint-ignore require-await
+    async post(runId, entry, options) {
+      const run = begin("post", runId, options);
+      checkPost(entry);
+      if (run === undefined) throw new CheckpointNotFoundError(runId);
+      if (run.mailbox?.postId === entry.postId) return { mailbox: run.mailbox.version };
+      if ((run.mailbox?.version ?? null) !== entry.mailbox.version) throw new MailboxConflictError(runId);
+      const mailbox = setMailbox(run, entry.mailbox.value, entry.postId);
+      for (const wait of entry.closed ?? []) closeWait(run, wait);
+      if (entry.wake !== undefined) setWake(runId, entry.wake.to);
+      if (entry.poke !== undefined) owners.poke(entry.poke, runId);
+      return { mailbox };
+    },
+
+    // deno-lint-ignore require-await
+    async tail(runId, options) {
+      const run = begin("tail", runId, options);
+      return run && {
+        position: run.position,
+        owner: run.owner,
+        mailbox: mailboxOf(run),
+        records: recordsOf(run, run.snapshot, run.records.length),
+      };
+    },
+
+    // deno-lint-ignore require-await
+    async range(runId, from, limit, options) {
+      const run = begin("range", runId, options);
+      return run === undefined ? [] : recordsOf(run, Math.max(0, from), from + limit);
+    },
+
+    // deno-lint-ignore require-await
+    async parts(runId, epoch, refs, options) {
+      const run = begin("parts", runId, options);
+      if (run === undefined || run.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
+      return refs.map(({ revision, index }) => {
+        const part = run.records[revision]?.parts[index];
+        if (part === undefined) {
+          throw new StoreError("parts", `revision ${revision} has no part ${index}`, { runId });
+        }
+        return part.slice();
+      });
+    },
+
+    // deno-lint-ignore require-await
+    async inspect(runId, revision, writer, options) {
+      return inspection(begin("inspect", runId, options), revision, writer);
+    },
+
+    // deno-lint-ignore require-await
+    async wait(runId, waitId, options) {
+      const run = begin("wait", runId, options);
+      checkKeyText("wait", "wait id", waitId);
+      const row = run?.open.get(waitId);
+      const tombstone = run?.closed.get(waitId);
+      return {
+        head: headOf(run),
+        mailbox: mailboxOf(run),
+        open: row === undefined ? null : copyWait(row),
+        closed: tombstone === undefined ? null : { ...tombstone },
+      };
+    },
+
+    // deno-lint-ignore require-await
+    async list(query, options) {
+      open("list");
+      checkSignal("list", options);
+      const rows: CatalogRow[] = [];
+      for (const { catalog } of runs.values()) {
+        if (catalog !== undefined && matchesCatalog(catalog, query)) rows.push(catalog);
+      }
+      rows.sort((a, b) => comparePlaces(catalogPlace(b), catalogPlace(a)));
+      const after = placeOf("list", query, 1);
+      const rest = after === undefined
+        ? rows
+        : rows.filter((row) => comparePlaces(catalogPlace(row), after) < 0);
+      return pageOf(rest, limitOf("list", query.limit), catalogPlace, copyCatalog);
+    },
+
+    // deno-lint-ignore require-await
+    async waits(query, options) {
+      open("waits");
+      checkSignal("waits", options);
+      const rows: WaitRow[] = [];
+      for (const run of runs.values()) {
+        for (const row of run.open.values()) if (matchesWait(row, query)) rows.push(row);
+      }
+      rows.sort((a, b) => comparePlaces(waitPlace(a), waitPlace(b)));
+      const after = placeOf("waits", query, 2);
+      const rest = after === undefined
+        ? rows
+        : rows.filter((row) => comparePlaces(waitPlace(row), after) > 0);
+      return pageOf(rest, limitOf("waits", query.limit), waitPlace, copyWait);
+    },
+
+    // deno-lint-ignore require-await
+    async wakes(until, limit, options) {
+      open("wakes");
+      checkSignal("wakes", options);
+      const due = [...waking.values()].filter((row) => row.due <= until);
+      due.sort((a, b) => comparePlaces([a.due, a.runId], [b.due, b.runId]));
+      return due.slice(0, limitOf("wakes", limit)).map((row) => ({ ...row }));
+    },
+
+    // deno-lint-ignore require-await
+    async purge(runId, options) {
+      const run = begin("purge", runId, options);
+      if (run === undefined) return;
+      runs.delete(runId);
+      waking.delete(runId);
+      if (run.owner !== null) owners.own(runId, { from: run.owner });
+    },
+
+    // deno-lint-ignore require-await
+    async close() {
+      closed = true;
+    },
+  };
+}
+
+function headOf(run: Run | undefined): { position: Position; owner: string | null } | null {
+  return run === undefined ? null : { position: run.position, owner: run.owner };
+}
+
+function mailboxOf(run: Run | undefined): { version: string; value: Uint8Array } | null {
+  return run?.mailbox ? { version: run.mailbox.version, value: run.mailbox.value.slice() } : null;
+}
+
+function recordsOf(run: Run, from: number, to: number): readonly StoredRecord[] {
+  return run.records.slice(from, to).map((record, i) => ({
+    revision: from + i,
+    appendId: record.appendId,
+    bytes: record.bytes.slice(),
+  }));
+}
+
+function copyCatalog(row: CatalogRow): CatalogRow {
+  return { ...row, tags: [...row.tags] };
+}
+
+function copyWait(row: WaitRow): WaitRow {
+  return { ...row, body: row.body.slice() };
+}
+
+function pageOf<T>(
+  rows: readonly T[],
+  limit: number,
+  place: (row: T) => Place,
+  copy: (row: T) => T,
+): Page<T> {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    rows: page.map(copy),
+    ...(rows.length > limit && last !== undefined ? { cursor: cursorAt(place(last)) } : {}),
+  };
+}
