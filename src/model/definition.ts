@@ -9,6 +9,14 @@ export interface Task<I, O> {
   execute(input: I, ctx: TaskContext): O | Promise<O>;
 }
 
+/**
+ * What the typing of a binding asks of a task. `execute` is a property and not a method, because only a property's
+ * parameters are compared strictly: `string | undefined` must not pass for `string`.
+ */
+export interface TaskShape<I, O> {
+  readonly execute: (input: I, ctx: TaskContext) => O | Promise<O>;
+}
+
 /** A class of tasks that a runner instantiates once per vertex. */
 // deno-lint-ignore no-explicit-any
 export type TaskClass<I = any, O = any> = abstract new (...args: never[]) => Task<I, O>;
@@ -55,6 +63,14 @@ export interface ErrorHandler<S> {
 /** An error class, compared by name and prototype, or a predicate on the live error. */
 // deno-lint-ignore no-explicit-any
 export type ErrorMatch = (abstract new (...args: any[]) => Error) | ((error: unknown) => boolean);
+
+/** A conditional edge: where a run may go, and where it does. */
+export interface RouteOptions<S, T extends string> {
+  /** Every vertex that `pick` may return; at least one. */
+  readonly targets: readonly T[];
+  /** The target or targets, from the state after the step. Synchronous and pure. */
+  readonly pick: (state: Readonly<S>) => NoInfer<T> | readonly NoInfer<T>[];
+}
 
 /** Where the task of a vertex comes from: an instance, or a class that `provide` instantiates. */
 export type TaskSource =

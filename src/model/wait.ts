@@ -1,5 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Duration } from "./durations.ts";
+import { BuildError } from "../errors.ts";
+import { type Duration, toMs } from "./durations.ts";
+import { isId } from "./ids.ts";
 
 /** An awaited answer: its name, the schema its value must satisfy, and how long it stays open by default. */
 export interface WaitDefinition<T = unknown> {
@@ -7,6 +9,58 @@ export interface WaitDefinition<T = unknown> {
   readonly schema: StandardSchemaV1<unknown, T>;
   /** How long after its opening the wait expires. @default never */
   readonly deadline?: Duration;
+}
+
+/** Options of {@link defineWait}. */
+export interface DefineWaitOptions {
+  /** How long after its opening the wait expires. @default never */
+  readonly deadline?: Duration;
+}
+
+/**
+ * Declares an awaited answer. List it under `waits` of a vertex and open it with `ctx.waitFor`.
+ *
+ * @throws {BuildError} when the name is no id, the schema no Standard Schema, or the deadline no positive duration
+ *
+ * @example
+ * ```ts
+ * const Approved = defineWait("approved", z.object({ by: z.string() }), { deadline: "7d" });
+ * ```
+ */
+export function defineWait<T>(
+  name: string,
+  schema: StandardSchemaV1<unknown, T>,
+  options: DefineWaitOptions = {},
+): WaitDefinition<T> {
+  const { deadline } = options;
+  const wait: WaitDefinition<T> = { name, schema, ...(deadline === undefined ? {} : { deadline }) };
+  const problem = waitProblem(wait);
+  if (problem !== undefined) throw new BuildError("defineWait", problem, { name });
+  return Object.freeze(wait);
+}
+
+/** What is wrong with a wait definition and what to do, or `undefined` when nothing is. */
+export function waitProblem(wait: WaitDefinition | undefined): string | undefined {
+  if (typeof wait !== "object" || wait === null) {
+    return `a wait is ${String(wait)}; if it is imported, import it from a module that is loaded before`;
+  }
+  const { name, schema, deadline } = wait;
+  if (!isId(name)) {
+    return `a wait is named ${
+      JSON.stringify(name)
+    }; start with a letter or digit, then letters, digits, or ._:-`;
+  }
+  if (typeof schema?.["~standard"]?.validate !== "function") {
+    return `the wait ${name} has no Standard Schema; give it one, such as z.object({ … })`;
+  }
+  const ms = deadline === undefined ? 1 : toMs(deadline);
+  if (ms === undefined || ms <= 0) {
+    return `the wait ${name} has the deadline ${
+      JSON.stringify(deadline) ?? String(deadline)
+    }; give a positive ` +
+      `duration such as "7d"`;
+  }
+  return undefined;
 }
 
 /** What a wait is for: a declared answer, a timer, or the undeclared answer of `ctx.interrupt`. */

@@ -1,0 +1,279 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import {
+  BuildError,
+  DuplicateConditionalEdgeError,
+  DuplicateVertexError,
+  type SuperstepError,
+} from "../errors.ts";
+import type {
+  CompiledCondition,
+  CompiledGraph,
+  CompiledVertex,
+  RouteOptions,
+  Task,
+  TaskClass,
+  TaskSource,
+} from "../model/definition.ts";
+import { compareIds, isId } from "../model/ids.ts";
+import { versionOf } from "./canonical.ts";
+import { frozenMap, frozenSet } from "./frozen.ts";
+import { compileHandlers, compileRetry, compileTimeout, compileWaits, refuser, shown } from "./policies.ts";
+import { graphFaults, type GraphLinks } from "./validate.ts";
+import type { MapVertex, SingleVertex, VertexBase } from "./vertex_options.ts";
+
+/** Options of a {@link GraphBuilder}. */
+export interface GraphOptions<S> {
+  /** The pinned id of the graph: `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`. */
+  readonly id: string;
+  /** Raise it when the code changes so that waiting runs must not go on with it. A whole number. @default 0 */
+  readonly version?: number;
+  /** Validates inputs and states. Anything that implements Standard Schema; zod is the tested one. */
+  readonly schema?: StandardSchemaV1<unknown, S>;
+}
+
+/** Where runs of a graph begin and end. */
+export interface GraphEnds {
+  readonly entry: string;
+  /** One or more vertices; a run completes when one of them has run and nothing is left to run. */
+  readonly finish: string | readonly string[];
+}
+
+/** What a builder holds so far, in the order it was added. */
+export interface GraphContents {
+  readonly vertices: readonly string[];
+  readonly edges: readonly { readonly from: string; readonly to: string }[];
+  readonly conditions: readonly { readonly from: string; readonly targets: readonly string[] }[];
+}
+
+/** A vertex before its edges are known. */
+type AddedVertex<S> = Omit<
+  CompiledVertex<S>,
+  "finish" | "edges" | "condition" | "sources" | "targets"
+>;
+
+/** A vertex as the implementation sees it: its types have been checked by the overloads, its values have not. */
+interface ErasedVertex<S> extends VertexBase<S> {
+  readonly task: unknown;
+  readonly select?: ((state: S) => unknown) | undefined;
+  readonly each?: ((state: S) => readonly unknown[]) | undefined;
+  readonly reduce: unknown;
+}
+
+/**
+ * Assembles a graph from plain calls: the twin of the decorators, and what the scanner uses. Ids may be used in edges
+ * before they are added; whether everything fits is checked by {@link GraphBuilder.build}.
+ *
+ * @example
+ * ```ts
+ * const graph = new GraphBuilder({ id: "greet", schema: z.object({ name: z.string(), text: z.string().optional() }) })
+ *   .addVertex({ id: "greet", task: Greet, select: (s) => s.name, reduce: (s, text) => { s.text = text; } })
+ *   .build({ entry: "greet", finish: "greet" });
+ * ```
+ */
+export class GraphBuilder<S> {
+  readonly id: string;
+  readonly version: number;
+  readonly #schema: StandardSchemaV1<unknown, S> | undefined;
+  readonly #vertices = new Map<string, AddedVertex<S>>();
+  readonly #edges: { readonly from: string; readonly to: string }[] = [];
+  readonly #conditions = new Map<string, CompiledCondition<S>>();
+
+  /** @throws {BuildError} when the id, the version or the schema is not one */
+  constructor(options: GraphOptions<S>) {
+    const { id, version = 0, schema } = options;
+    if (!isId(id)) throw new BuildError("Graph", idProblem("the graph's id", id));
+    if (!Number.isSafeInteger(version) || version < 0) {
+      throw new BuildError(
+        "Graph",
+        `the version of graph ${id} is ${shown(version)}; give a whole number from 0`,
+      );
+    }
+    if (schema !== undefined && typeof schema?.["~standard"]?.validate !== "function") {
+      throw new BuildError("Graph", `the schema of graph ${id} is no Standard Schema; give z.object({ … })`);
+    }
+    this.id = id;
+    this.version = version;
+    this.#schema = schema;
+  }
+
+  /**
+   * Binds a task under an id; `select` gives it one input, `each` one input per item.
+   *
+   * @throws {BuildError} when a field is missing or invalid
+   * @throws {DuplicateVertexError} when the id is bound already
+   */
+  addVertex<I, O>(vertex: SingleVertex<S, I, O>): this;
+  addVertex<I, O>(vertex: MapVertex<S, I, O>): this;
+  addVertex(vertex: ErasedVertex<S>): this {
+    const { id, label = "", join = "any", task, select, each, reduce } = vertex;
+    if (!isId(id)) throw new BuildError("AddVertex", idProblem("the vertex id", id));
+    if (this.#vertices.has(id)) throw new DuplicateVertexError(id);
+    const refuse = refuser("AddVertex", id);
+    const source = taskSource(task);
+    if (source === undefined) {
+      throw refuse(`the task is ${shown(task)}; give a task, or a class whose instances have execute()`);
+    }
+    if (select !== undefined && each !== undefined) {
+      throw refuse("it has both select and each; keep select for one input, or each for one input per item");
+    }
+    if (typeof (select ?? each) !== "function") {
+      throw refuse(
+        `select is ${shown(select ?? each)}; give a function of the state, or each for a map vertex`,
+      );
+    }
+    if (typeof reduce !== "function") {
+      throw refuse(`reduce is ${shown(reduce)}; give a function of the state and the output`);
+    }
+    if (join !== "any" && join !== "all") throw refuse(`join is ${shown(join)}; give "any" or "all"`);
+    if (typeof label !== "string") throw refuse(`label is ${shown(label)}; give a text`);
+    this.#vertices.set(id, {
+      id,
+      label,
+      join,
+      task: source,
+      select,
+      each,
+      reduce: reduce as CompiledVertex<S>["reduce"],
+      waits: compileWaits(vertex.waits, refuse),
+      retry: compileRetry(vertex.retry, refuse),
+      timeout: compileTimeout(vertex.timeout, refuse),
+      handlers: compileHandlers(vertex.onError, refuse),
+    });
+    return this;
+  }
+
+  /**
+   * Adds a static edge: `to` runs in the step after `from`. Several edges from one vertex fan out.
+   *
+   * @throws {BuildError} when an id is malformed
+   */
+  addEdge(from: string, to: string): this {
+    if (!isId(from)) throw new BuildError("AddEdge", idProblem("from", from));
+    if (!isId(to)) throw new BuildError("AddEdge", idProblem("to", to));
+    this.#edges.push(Object.freeze({ from, to }));
+    return this;
+  }
+
+  /**
+   * Lets `pick` choose among declared targets when `from` has run.
+   *
+   * @throws {BuildError} when `from` is malformed, `pick` missing or `targets` empty
+   * @throws {DuplicateConditionalEdgeError} when `from` has a condition already
+   */
+  addConditionalEdge<const T extends string>(from: string, route: RouteOptions<S, T>): this {
+    if (!isId(from)) throw new BuildError("AddConditionalEdge", idProblem("from", from));
+    const refuse = refuser("AddConditionalEdge", from);
+    const { targets, pick } = route ?? {};
+    if (typeof pick !== "function") throw refuse(`pick is ${shown(pick)}; give a function of the state`);
+    if (!Array.isArray(targets) || targets.length === 0) {
+      throw refuse(
+        `targets is ${Array.isArray(targets) ? "empty" : shown(targets)}; list what pick may return`,
+      );
+    }
+    if (this.#conditions.has(from)) throw new DuplicateConditionalEdgeError(from);
+    const sorted = [...new Set<string>(targets)].sort(compareIds);
+    this.#conditions.set(from, Object.freeze({ targets: Object.freeze(sorted), pick }));
+    return this;
+  }
+
+  /** What has been added so far. */
+  contents(): GraphContents {
+    return {
+      vertices: [...this.#vertices.keys()],
+      edges: [...this.#edges],
+      conditions: [...this.#conditions].map(([from, { targets }]) => ({ from, targets })),
+    };
+  }
+
+  /** Everything that `build` would refuse, in its order; empty when the graph is sound. */
+  faults(ends: GraphEnds): SuperstepError[] {
+    return graphFaults(this.#links(ends));
+  }
+
+  /**
+   * The validated, immutable graph. Later calls on the builder do not reach it.
+   *
+   * @throws {MissingEntryError} when the entry or a finish is not a vertex
+   * @throws {UnknownVertexError} when an edge, target or error route names an id that was not added
+   * @throws {AmbiguousRoutingError} when a vertex has static edges and a condition
+   * @throws {UnreachableVertexError} when no path from the entry leads to a vertex
+   */
+  build(ends: GraphEnds): CompiledGraph<S> {
+    const links = this.#links(ends);
+    const [fault] = graphFaults(links);
+    if (fault !== undefined) throw fault;
+    const finishes = frozenSet([...links.finishes].sort(compareIds));
+    const vertices = this.#compiledVertices(links, finishes);
+    const { entry } = ends;
+    return Object.freeze({
+      id: this.id,
+      version: versionOf({ entry, finishes, vertices }, this.version),
+      schema: this.#schema,
+      entry,
+      finishes,
+      vertices,
+    });
+  }
+
+  #links({ entry, finish }: GraphEnds): GraphLinks {
+    return {
+      ids: new Set(this.#vertices.keys()),
+      entry,
+      finishes: finish === undefined ? [] : [...new Set(typeof finish === "string" ? [finish] : finish)],
+      edges: this.#edges,
+      conditions: new Map([...this.#conditions].map(([from, { targets }]) => [from, targets])),
+      errorRoutes: new Map(
+        [...this.#vertices].map(([id, { handlers }]) => [id, handlers.map(({ route }) => route)]),
+      ),
+    };
+  }
+
+  #compiledVertices(
+    links: GraphLinks,
+    finishes: ReadonlySet<string>,
+  ): ReadonlyMap<string, CompiledVertex<S>> {
+    const ids = [...links.ids].sort(compareIds);
+    const edges = new Map<string, string[]>(ids.map((id) => [id, []]));
+    for (const { from, to } of links.edges) edges.get(from)?.push(to);
+    const targetsOf = (id: string) => [
+      ...edges.get(id) ?? [],
+      ...links.conditions.get(id) ?? [],
+      ...links.errorRoutes.get(id) ?? [],
+    ];
+    const sources = new Map<string, string[]>(ids.map((id) => [id, []]));
+    for (const id of ids) {
+      for (const target of new Set(targetsOf(id))) sources.get(target)?.push(id);
+    }
+    return frozenMap(
+      [...this.#vertices.values()].sort((a, b) => compareIds(a.id, b.id)).map((added) => {
+        const { id } = added;
+        return [
+          id,
+          Object.freeze({
+            ...added,
+            finish: finishes.has(id),
+            edges: Object.freeze((edges.get(id) ?? []).sort(compareIds)),
+            condition: this.#conditions.get(id),
+            sources: Object.freeze(sources.get(id) ?? []),
+            targets: Object.freeze([...new Set(targetsOf(id))].sort(compareIds)),
+          }),
+        ];
+      }),
+    );
+  }
+}
+
+function taskSource(task: unknown): TaskSource | undefined {
+  if (typeof task === "function") {
+    // An arrow function has no prototype and cannot be instantiated; what an instance holds is seen when there is one.
+    if (typeof task.prototype !== "object" || task.prototype === null) return undefined;
+    return Object.freeze({ kind: "class", cls: task as unknown as TaskClass });
+  }
+  if (typeof task !== "object" || task === null) return undefined;
+  if (typeof (task as { execute?: unknown }).execute !== "function") return undefined;
+  return Object.freeze({ kind: "instance", task: task as Task<unknown, unknown> });
+}
+
+function idProblem(what: string, id: unknown): string {
+  return `${what} is ${shown(id)}; give a letter or digit, then up to 127 letters, digits, or ._:-`;
+}
