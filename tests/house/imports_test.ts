@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findCircle, importsOf, OPEN_TO_ALL, roomOf, show, sourceFiles } from "./source_tree.ts";
+
+/** Who may import whom; `testing` may import anything in `src`. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  errors: [],
+  runtime: [],
+  decorators: [],
+  graph: [],
+  store: [],
+  adapters: ["store"],
+  scanner: ["decorators", "graph"],
+  checkpoint: ["store"],
+  engine: ["graph", "checkpoint"],
+  // The composition root of `compile`: classes in, runner out.
+  compile: ["scanner", "graph", "engine"],
+  worker: ["engine", "graph"],
+  http: ["worker", "engine", "graph", "scanner"],
+  cli: ["worker", "engine", "graph", "scanner"],
+};
+
+const files = sourceFiles("src");
+const edges = files.flatMap(importsOf);
+
+test("every room of src is in the table of who may import whom", () => {
+  const rooms = [...new Set(files.map((file) => roomOf(file.path)))].filter((room) => room !== "testing");
+  assert.deepEqual(rooms.filter((room) => !(room in MAY_IMPORT)), []);
+});
+
+test("no room imports a room that it may not know", () => {
+  const forbidden = edges.filter((edge) => {
+    const from = roomOf(edge.from);
+    if (!edge.relative || from === "testing") return false;
+    const to = roomOf(edge.to);
+    return !edge.to.startsWith("src/") ||
+      from !== to && !OPEN_TO_ALL.includes(to) && !MAY_IMPORT[from]?.includes(to);
+  });
+  assert.deepEqual(show(forbidden), []);
+});
+
+test("the checkpoint log knows stores by type only", () => {
+  const values = edges.filter((edge) =>
+    edge.relative && !edge.typeOnly && roomOf(edge.from) === "checkpoint" && roomOf(edge.to) === "store"
+  );
+  assert.deepEqual(show(values), []);
+});
+
+test("no circle among the files of src, type imports included", () => {
+  assert.equal(
+    findCircle(edges.filter((edge) => edge.relative).map(({ from, to }) => [from, to])),
+    undefined,
+  );
+});
+
+test("no circle among the rooms of src", () => {
+  const between = edges
+    .filter((edge) => edge.relative)
+    .map(({ from, to }) => [roomOf(from), roomOf(to)] as const)
+    .filter(([from, to]) => from !== to);
+  assert.equal(findCircle(between), undefined);
+});
+
+test("hono is imported in http only, the driver in the Deno KV adapter only", () => {
+  const home: Readonly<Record<string, string>> = { hono: "src/http/", "@deno/kv": "src/store/deno_kv/" };
+  const strays = edges.filter(({ from, to }) => {
+    const name = Object.keys(home).find((name) => to === name || to.startsWith(`${name}/`));
+    return name !== undefined && !from.startsWith(home[name]!);
+  });
+  assert.deepEqual(show(strays), []);
+});
+
+test("ready-made tasks import the public root and packages, nothing else of the repository", () => {
+  const relatives = sourceFiles("tasks").flatMap(importsOf).filter((edge) => edge.relative);
+  assert.deepEqual(
+    show(relatives.filter((edge) => edge.to !== "mod.ts" && !edge.to.startsWith("tasks/"))),
+    [],
+  );
+});
+
+test("examples import superstep by its package name", () => {
+  const relatives = sourceFiles("examples").flatMap(importsOf).filter((edge) => edge.relative);
+  assert.deepEqual(show(relatives.filter((edge) => !edge.to.startsWith("examples/"))), []);
+});

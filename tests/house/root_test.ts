@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import ts from "typescript";
+import { ROOT } from "../support/paths.ts";
+import { closureOf, importsOf, OPEN_TO_ALL, roomOf, show, sourceFiles, walk } from "./source_tree.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const ROOT_MAY_IMPORT = [...OPEN_TO_ALL, "decorators", "scanner", "graph", "engine", "compile"];
+
+const denoExports = readJson("deno.json").exports as Readonly<Record<string, string>>;
+const packageExports = readJson("package.json").exports as Readonly<Record<string, Json>>;
+
+function readJson(path: string): Json {
+  return JSON.parse(readFileSync(join(ROOT, path), "utf8"));
+}
+
+/** The names that a module exports, types included; it must name each one. */
+function exportedNames(path: string): readonly string[] {
+  const names: string[] = [];
+  for (const statement of sourceFiles(path)[0]!.ast.statements) {
+    if (ts.isExportDeclaration(statement)) {
+      assert.ok(
+        statement.exportClause && ts.isNamedExports(statement.exportClause),
+        `${path} has an export that names nothing`,
+      );
+      names.push(...statement.exportClause.elements.map((element) => element.name.text));
+    } else if (
+      ts.canHaveModifiers(statement) &&
+      ts.getModifiers(statement)?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)
+    ) {
+      if (ts.isVariableStatement(statement)) {
+        names.push(
+          ...statement.declarationList.declarations.map((declaration) => declaration.name.getText()),
+        );
+      } else names.push((statement as ts.DeclarationStatement).name?.getText() ?? "default");
+    }
+  }
+  return [...new Set(names)].sort();
+}
+
+test("the public root re-exports from the open rooms and the pipeline only, each name by name", () => {
+  const root = sourceFiles("mod.ts");
+  const edges = root.flatMap(importsOf);
+  assert.ok(edges.length > 0);
+  assert.deepEqual(
+    show(edges.filter((edge) => !edge.relative || !ROOT_MAY_IMPORT.includes(roomOf(edge.to)))),
+    [],
+  );
+  walk(root[0]!.ast, (node) => {
+    if (ts.isExportDeclaration(node)) {
+      assert.ok(node.exportClause, `mod.ts re-exports all of ${node.getText()}`);
+    }
+  });
+});
+
+test("importing the public root pulls in no HTTP, no command line, no store and no driver", () => {
+  const unwanted = closureOf("mod.ts", { types: false }).filter(({ to, relative }) =>
+    relative
+      ? ["http", "cli", "adapters", "testing"].includes(roomOf(to))
+      : /^(hono|@deno\/kv)(\/|$)/.test(to)
+  );
+  assert.deepEqual(show(unwanted), []);
+});
+
+test("both export maps have the same entries and lead to the same sources", () => {
+  const built = (source: string, ending: string) => source.replace("./", "./dist/").replace(/\.ts$/, ending);
+  const expected = Object.fromEntries(
+    Object.entries(denoExports).map(([entry, source]) => [
+      entry,
+      { bun: source, types: built(source, ".d.ts"), default: built(source, ".js") },
+    ]),
+  );
+  assert.deepEqual(packageExports, expected);
+  assert.deepEqual(
+    Object.keys(packageExports["."]!),
+    ["bun", "types", "default"],
+    "the first condition that fits wins",
+  );
+});
+
+test("the repository imports every entry under the name that users will", () => {
+  const byName = Object.fromEntries(
+    Object.entries(denoExports).map(([entry, source]) => [entry.replace(/^\./, "superstep"), source]),
+  );
+  assert.deepEqual(readJson("deno.json").imports, byName);
+});
+
+test("both manifests carry the same version and licence", () => {
+  const [deno, node] = [readJson("deno.json"), readJson("package.json")];
+  assert.deepEqual([deno.version, deno.license], [node.version, node.license]);
+});
+
+test("the exported names are those of exports.json, so that a change of the public API is a decision", () => {
+  const names = Object.fromEntries(
+    Object.entries(denoExports).map(([entry, source]) => [entry, exportedNames(source.slice(2))]),
+  );
+  assert.deepEqual(names, readJson("tests/house/exports.json"));
+});
+
+test("every entry loads under its package name and has the values that it declares", async () => {
+  for (const [entry, names] of Object.entries(readJson("tests/house/exports.json"))) {
+    const loaded = await import(entry.replace(/^\./, "superstep"));
+    const strays = Object.keys(loaded).filter((name) => !(names as readonly string[]).includes(name));
+    assert.deepEqual(strays, [], entry);
+    assert.ok(Object.keys(loaded).length > 0, entry);
+  }
+});

@@ -1,0 +1,192 @@
+// @ts-check
+/**
+ * Runs the same test files on Deno, Bun and Node and adds up the results.
+ *
+ *     test.mjs [--only deno|bun|node] [part of a file's path …]
+ *
+ * A runtime that is missing, that crashes or that runs no test counts as a failure. The last line is
+ * `N passed, N failed`.
+ *
+ * @typedef {import("./runtimes.mjs").RuntimeName} RuntimeName
+ * @typedef {{ passed: number, failed: number, skipped: number, note?: string }} Totals
+ */
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { buildForNode, installDependencies, locate, ROOT, RUNTIMES } from "./runtimes.mjs";
+
+/** No runtime may hang for longer than this; it is then a failure. */
+const LIMIT_MS = 12 * 60_000;
+/** Of one test. Bun's own default of 5 s is too short for tests that start processes. */
+const TEST_LIMIT_MS = 120_000;
+
+const { values, positionals } = parseArgs({
+  options: { only: { type: "string", multiple: true } },
+  allowPositionals: true,
+});
+const wanted = RUNTIMES.filter((name) => values.only?.includes(name) ?? true);
+const unknown = values.only?.find((name) => !RUNTIMES.some((known) => known === name));
+if (unknown !== undefined) throw new Error(`--only ${unknown}: expected deno, bun or node`);
+
+const files = testFiles().filter((file) =>
+  positionals.length === 0 || positionals.some((part) => file.includes(part))
+);
+if (files.length === 0) throw new Error(`no test file has ${positionals.join(" or ")} in its path`);
+const paths = prepare();
+/** @type {Map<RuntimeName, Totals>} */
+const results = new Map();
+for (const name of wanted) {
+  console.log(`\n── ${name}`);
+  results.set(name, await runTests(name));
+}
+report();
+
+/** Every test file, relative to the repository and with forward slashes. */
+function testFiles() {
+  return readdirSync(join(ROOT, "tests"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith("_test.ts"))
+    .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join("/"))
+    .sort();
+}
+
+/**
+ * Dependencies, all three runtimes and the Node build: also for a run on one of them, because tests start processes
+ * on the others.
+ *
+ * @returns {Map<RuntimeName, string | Error>}
+ */
+function prepare() {
+  installDependencies();
+  /** @type {Map<RuntimeName, string | Error>} */
+  const found = new Map();
+  for (const name of RUNTIMES) {
+    try {
+      const path = locate(name);
+      process.env[`SUPERSTEP_${name.toUpperCase()}`] = path;
+      if (name === "node") buildForNode(path);
+      found.set(name, path);
+    } catch (error) {
+      found.set(name, error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+  return found;
+}
+
+/**
+ * @param {RuntimeName} name
+ * @returns {Promise<Totals>}
+ */
+async function runTests(name) {
+  const path = paths.get(name);
+  if (typeof path !== "string") return { passed: 0, failed: 1, skipped: 0, note: path?.message ?? "missing" };
+  const { output, code } = await stream(path, testArguments(name));
+  const totals = parsers[name](output);
+  if (totals.passed + totals.failed === 0) return { ...totals, failed: 1, note: "no test ran" };
+  if (code !== 0 && totals.failed === 0) return { ...totals, failed: 1, note: `ended with ${code}` };
+  return totals;
+}
+
+/**
+ * @param {RuntimeName} name
+ * @returns {string[]}
+ */
+function testArguments(name) {
+  if (name === "deno") return ["test", "-A", "--unstable-kv", ...files];
+  if (name === "bun") return ["test", `--timeout=${TEST_LIMIT_MS}`, ...files.map((file) => `./${file}`)];
+  const built = files.map((file) => `dist/${file.replace(/\.ts$/, ".js")}`);
+  return ["--test", "--test-reporter=spec", `--test-timeout=${3 * TEST_LIMIT_MS}`, ...built];
+}
+
+/**
+ * Runs a command, showing what it prints.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {Promise<{ output: string, code: string | number }>}
+ */
+function stream(command, args) {
+  return new Promise((resolve) => {
+    let output = "";
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (
+      const [from, to]
+        of /** @type {const} */ ([[child.stdout, process.stdout], [child.stderr, process.stderr]])
+    ) {
+      from.setEncoding("utf8").on("data", (text) => {
+        output += text;
+        to.write(text);
+      });
+    }
+    const limit = setTimeout(() => {
+      console.error(`\nstopped: still running after ${LIMIT_MS / 60_000} minutes`);
+      child.kill("SIGTERM");
+      setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
+    }, LIMIT_MS);
+    child.on("error", (error) => {
+      output += error.message;
+      console.error(error.message);
+    });
+    child.on("close", (code, signal) => {
+      clearTimeout(limit);
+      resolve({ output, code: code ?? signal ?? 1 });
+    });
+  });
+}
+
+/** @type {Record<RuntimeName, (output: string) => Totals>} */
+const parsers = {
+  deno: (output) => {
+    const line = output.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
+    return {
+      passed: count(line, /(\d+) passed/),
+      failed: count(line, /(\d+) failed/),
+      skipped: count(line, /(\d+) ignored/),
+    };
+  },
+  bun: (output) => ({
+    passed: count(output, /^ *(\d+) pass$/gm),
+    failed: count(output, /^ *(\d+) fail$/gm),
+    skipped: count(output, /^ *(\d+) skip$/gm) + count(output, /^ *(\d+) todo$/gm),
+  }),
+  node: (output) => {
+    // A file without a test is reported as a test that is named like the file.
+    const emptyFiles = output.match(/^✔ \S*_test\.js \(/gm)?.length ?? 0;
+    return {
+      passed: count(output, /^ℹ pass (\d+)$/gm) - emptyFiles,
+      failed: count(output, /^ℹ fail (\d+)$/gm) + count(output, /^ℹ cancelled (\d+)$/gm),
+      skipped: count(output, /^ℹ skipped (\d+)$/gm) + count(output, /^ℹ todo (\d+)$/gm),
+    };
+  },
+};
+
+/**
+ * The number in the last match, or 0.
+ *
+ * @param {string} text
+ * @param {RegExp} pattern
+ */
+function count(text, pattern) {
+  const flags = pattern.flags.includes("g") ? pattern.flags : `${pattern.flags}g`;
+  return Number([...text.matchAll(new RegExp(pattern.source, flags))].at(-1)?.[1] ?? 0);
+}
+
+function report() {
+  let passed = 0;
+  let failed = 0;
+  console.log();
+  for (const [name, totals] of results) {
+    passed += totals.passed;
+    failed += totals.failed;
+    const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : "";
+    const note = totals.note === undefined ? "" : ` (${totals.note})`;
+    console.log(`${name}: ${totals.passed} passed, ${totals.failed} failed${skipped}${note}`);
+  }
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
