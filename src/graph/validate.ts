@@ -26,7 +26,7 @@ export interface GraphLinks {
 export function graphFaults(links: GraphLinks): SuperstepError[] {
   const faults = [...endFaults(links), ...endpointFaults(links), ...ambiguities(links)];
   // A missing link makes everything behind it look unreachable: only a graph that holds together is asked.
-  const unsound = faults.some((f) => f instanceof MissingEntryError || f instanceof UnknownVertexError);
+  const unsound = faults.some(({ code }) => code === "MISSING_ENTRY" || code === "UNKNOWN_VERTEX");
   return unsound ? faults : [...faults, ...unreachable(links)];
 }
 

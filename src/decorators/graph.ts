@@ -1,0 +1,23 @@
+import { type Annotation, annotation } from "./annotation.ts";
+import { prependOwn, records } from "./metadata.ts";
+import { callerModule } from "./origin.ts";
+import type { WorkflowClass } from "./workflow.ts";
+
+/** Options of {@link Graph}. */
+export interface GraphDecoratorOptions {
+  /** The pinned id of the graph: `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`. */
+  readonly id: string;
+  /** Raise it when the code changes so that waiting runs must not go on with it. A whole number. @default 0 */
+  readonly version?: number;
+  /** `import.meta.url`, where the module cannot be told from the stack. @default the module of the decorator */
+  readonly module?: string;
+}
+
+/** Makes a class that extends `Workflow(schema)` a graph with a pinned id. */
+export function Graph(options: GraphDecoratorOptions): Annotation<WorkflowClass<unknown>> {
+  const module = callerModule(options.module);
+  const { id, version } = options;
+  return annotation("@Graph", (cls) => {
+    prependOwn(cls, records.graph, Object.freeze({ id, version, module }));
+  });
+}

@@ -1,0 +1,12 @@
+export type { Annotation } from "./annotation.ts";
+export { Graph } from "./graph.ts";
+export type { GraphDecoratorOptions } from "./graph.ts";
+export { OnError } from "./on_error.ts";
+export type { GraphErrorHandler } from "./on_error.ts";
+export { Retry } from "./retry.ts";
+export type { PolicyScope } from "./scope.ts";
+export { Timeout } from "./timeout.ts";
+export { Vertex } from "./vertex.ts";
+export type { MapVertexOptions, VertexDecoratorBase, VertexOptions } from "./vertex.ts";
+export { Workflow } from "./workflow.ts";
+export type { WorkflowBase, WorkflowClass, WorkflowReference, WorkflowState } from "./workflow.ts";

@@ -1,0 +1,51 @@
+import type { ErrorHandler, ErrorMatch } from "../model/definition.ts";
+import type { VertexFailure } from "../model/failure.ts";
+import { type Annotation, annotation } from "./annotation.ts";
+import { prependOwn, records } from "./metadata.ts";
+import { type PolicyScope, scopeOf } from "./scope.ts";
+import type { WorkflowReference } from "./workflow.ts";
+
+/** A handler for the bindings into one graph, whose state type `record` then sees. */
+export interface GraphErrorHandler<S> {
+  readonly graph: WorkflowReference<S>;
+  /** The vertex that takes over. */
+  readonly route: string;
+  /** Which errors it takes: an error class or a predicate. @default all */
+  readonly match?: ErrorMatch;
+  /** Notes the failure in the state. */
+  readonly record?: (state: NoInfer<S>, failure: VertexFailure) => NoInfer<S> | void;
+}
+
+/**
+ * What a final failure of the task does: `"pause"` the run, which is the default, or go on at another vertex. Several
+ * stack: they are asked from the top, and the first whose `match` takes the error decides.
+ *
+ * Without `graph`, a handler holds for every binding, and the state that `record` annotates is not checked.
+ *
+ * @example
+ * ```ts
+ * @OnError({ graph: Approval, match: QuotaError, route: "later" })
+ * @OnError({ graph: Approval, route: "ticket", record: (s, e) => { s.lastError = e.message; } })
+ * ```
+ */
+export function OnError(policy: "pause", scope?: PolicyScope): Annotation;
+export function OnError<S>(policy: GraphErrorHandler<S>): Annotation;
+export function OnError<S>(policy: ErrorHandler<S> & { readonly graph?: never }): Annotation;
+export function OnError(
+  policy: "pause" | (ErrorHandler<never> & { readonly graph?: unknown }),
+  scope: PolicyScope = {},
+): Annotation {
+  return annotation("@OnError", (cls) => {
+    const graph = scopeOf("@OnError", cls, policy === "pause" ? scope : policy);
+    prependOwn(
+      cls,
+      records.onError,
+      Object.freeze({ graph, policy: policy === "pause" ? policy : handler(policy) }),
+    );
+  });
+}
+
+function handler(options: ErrorHandler<never> & { readonly graph?: unknown }): ErrorHandler<never> {
+  const { graph: _, ...policy } = options;
+  return Object.freeze(policy);
+}

@@ -1,0 +1,19 @@
+import type { RetryPolicy } from "../model/definition.ts";
+import { type Annotation, annotation } from "./annotation.ts";
+import { prependOwn, records } from "./metadata.ts";
+import { type PolicyScope, scopeOf } from "./scope.ts";
+
+/**
+ * How a failed attempt of the task is tried again.
+ *
+ * @example
+ * ```ts
+ * @Retry({ maxAttempts: 3, backoff: { initial: "200ms", factor: 2, max: "10s", jitter: true } })
+ * ```
+ */
+export function Retry(options: RetryPolicy & PolicyScope): Annotation {
+  return annotation("@Retry", (cls) => {
+    const { graph: _, ...policy } = options;
+    prependOwn(cls, records.retry, Object.freeze({ graph: scopeOf("@Retry", cls, options), policy }));
+  });
+}

@@ -1,0 +1,25 @@
+import type { TimeoutPolicy } from "../model/definition.ts";
+import type { Duration } from "../model/durations.ts";
+import { type Annotation, annotation } from "./annotation.ts";
+import { prependOwn, records } from "./metadata.ts";
+import { type PolicyScope, scopeOf } from "./scope.ts";
+
+/**
+ * How long the task may take. A duration alone limits each attempt.
+ *
+ * @example
+ * ```ts
+ * @Timeout({ attempt: "30s", total: "2m" })
+ * ```
+ */
+export function Timeout(options: Duration | (TimeoutPolicy & PolicyScope)): Annotation {
+  return annotation("@Timeout", (cls) => {
+    const policy = typeof options === "object" ? limits(options) : options;
+    prependOwn(cls, records.timeout, Object.freeze({ graph: scopeOf("@Timeout", cls, options), policy }));
+  });
+}
+
+function limits(options: TimeoutPolicy & PolicyScope): TimeoutPolicy {
+  const { graph: _, ...policy } = options;
+  return Object.freeze(policy);
+}

@@ -1,0 +1,108 @@
+import { BuildError } from "../errors.ts";
+import type { RouteOptions, TaskShape } from "../model/definition.ts";
+import { waitProblem } from "../model/wait.ts";
+import type { WaitDefinition } from "../model/wait.ts";
+import { type Annotation, annotation, nameOf, requireGraph } from "./annotation.ts";
+import { noteBound, prependOwn, records, type VertexBinding, type VertexRecord } from "./metadata.ts";
+import { callerModule } from "./origin.ts";
+import type { WorkflowReference } from "./workflow.ts";
+
+/** What every vertex has, however its input is selected. */
+export interface VertexDecoratorBase<S, T extends string> {
+  /** The workflow class that the task is bound into; a thunk where modules import each other. */
+  readonly graph: WorkflowReference<S>;
+  /** The pinned id, unique in its graph: `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`. */
+  readonly id: string;
+  /** A readable name for drawings; not part of the graph's version. @default none */
+  readonly label?: string;
+  /** Whether runs begin here. One vertex of a graph is its entry. @default false */
+  readonly entry?: boolean;
+  /** Whether a run may complete once this has run. One vertex of a graph or more. @default false */
+  readonly finish?: boolean;
+  /** `"all"`: runs when each in-edge has arrived or can no longer arrive. @default "any" */
+  readonly join?: "any" | "all";
+  /** The waits that the task may open with `ctx.waitFor`. @default none */
+  readonly waits?: readonly WaitDefinition[];
+  /** Where a run always goes next; several fan out. @default nowhere */
+  readonly to?: string | readonly string[];
+  /** Where a run may go next, and where it does. Not together with `to`. @default nowhere */
+  readonly route?: RouteOptions<NoInfer<S>, T>;
+  /** `import.meta.url`, where the module cannot be told from the stack. @default the module of the decorator */
+  readonly module?: string;
+}
+
+/** A vertex with one input per step. */
+export interface VertexOptions<S, I, O, T extends string> extends VertexDecoratorBase<S, T> {
+  /** The task's input, from the state. Synchronous and pure. */
+  readonly select: (state: Readonly<NoInfer<S>>) => I;
+  /** Folds the output in: changes the draft, or returns a new state. Annotate `output` with the task's output type. */
+  readonly reduce: (state: NoInfer<S>, output: O) => NoInfer<S> | void;
+  readonly each?: never;
+}
+
+/** A map vertex: one execution per item, in parallel. */
+export interface MapVertexOptions<S, I, O, T extends string> extends VertexDecoratorBase<S, T> {
+  /** The task's inputs, from the state. Synchronous and pure. */
+  readonly each: (state: Readonly<NoInfer<S>>) => readonly I[];
+  /** Folds the outputs in, which come in item order. Annotate `outputs` with an array of the task's output type. */
+  readonly reduce: (state: NoInfer<S>, outputs: O[]) => NoInfer<S> | void;
+  readonly select?: never;
+}
+
+/** The options as the implementation sees them: their types have been checked by the overloads. */
+type ErasedOptions =
+  & VertexBinding
+  & Pick<VertexRecord, "graph" | "id">
+  & Pick<VertexDecoratorBase<never, string>, "entry" | "finish" | "to" | "route" | "module">;
+
+/**
+ * Binds a task class into a graph under a pinned id. A class may be bound again, by a second `@Vertex` for another graph
+ * or on a subclass.
+ *
+ * @example
+ * ```ts
+ * @Vertex({
+ *   graph: Approval, id: "draft", entry: true, to: "review",
+ *   select: (s) => ({ text: s.question }),
+ *   reduce: (s, out: Answer) => { s.draft = out.text; },
+ * })
+ * class Draft implements Task<Query, Answer> { … }
+ * ```
+ */
+export function Vertex<S, I, O, const T extends string>(
+  options: VertexOptions<S, I, O, T>,
+): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;
+export function Vertex<S, I, O, const T extends string>(
+  options: MapVertexOptions<S, I, O, T>,
+): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;
+export function Vertex(options: ErasedOptions): Annotation {
+  const module = callerModule(options.module);
+  return annotation("@Vertex", (cls) => {
+    const graph = requireGraph("@Vertex", cls, options.graph);
+    for (const wait of options.waits ?? []) {
+      const problem = waitProblem(wait);
+      if (problem !== undefined) throw new BuildError("@Vertex", `on class ${nameOf(cls)}: ${problem}`);
+    }
+    const { id, entry = false, finish = false, to = [], route, label, join, waits, select, each, reduce } =
+      options;
+    const vertex: VertexRecord = Object.freeze({
+      graph,
+      id,
+      entry,
+      finish,
+      to: Object.freeze(typeof to === "string" ? [to] : [...to]),
+      route: route === undefined ? undefined : Object.freeze({ ...route, targets: [...route.targets] }),
+      binding: Object.freeze({
+        ...(label === undefined ? {} : { label }),
+        ...(join === undefined ? {} : { join }),
+        ...(waits === undefined ? {} : { waits: Object.freeze([...waits]) }),
+        ...(select === undefined ? {} : { select }),
+        ...(each === undefined ? {} : { each }),
+        reduce,
+      }),
+      module,
+    });
+    prependOwn(cls, records.vertex, vertex);
+    noteBound(Object.freeze({ cls, vertex }));
+  });
+}

@@ -1,0 +1,161 @@
+import { nameOf } from "../decorators/annotation.ts";
+import {
+  type AnyClass,
+  type BoundTask,
+  type GraphRecord,
+  readInherited,
+  readOwn,
+  records,
+  settlePending,
+} from "../decorators/metadata.ts";
+import type { WorkflowClass } from "../decorators/mod.ts";
+import { BuildError, DuplicateVertexError, isSuperstepError, type SuperstepError } from "../errors.ts";
+import { GraphBuilder, type GraphEnds, type SingleVertex } from "../graph/mod.ts";
+import type { CompiledGraph } from "../model/definition.ts";
+import { compareIds } from "../model/ids.ts";
+import { policiesOf, undefinedGraph } from "./policies.ts";
+
+/** A workflow's graph, or everything that stands in its way. */
+export type Assembled<S> =
+  | { readonly graph: CompiledGraph<S> }
+  | { readonly faults: readonly Error[] };
+
+/** What `@Graph` wrote on a class itself, or the fault that it did not. */
+export function graphRecordOf(cls: AnyClass): GraphRecord {
+  const own = readOwn(cls, records.graph) ?? [];
+  const [record] = own;
+  if (record === undefined) {
+    throw new BuildError("compile", `class ${nameOf(cls)} is no workflow; put @Graph({ id: "…" }) on it`);
+  }
+  if (own.length > 1) throw new BuildError("@Graph", `stands twice on class ${nameOf(cls)}; keep one`);
+  return record;
+}
+
+/** Assembles the graph of a workflow class from the tasks that are bound into it by now. */
+export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
+  const unsettled = settlePending();
+  const faults: Error[] = [];
+  const attempt = <T>(build: () => T): T | undefined => {
+    try {
+      return build();
+    } catch (error) {
+      if (!isSuperstepError(error)) throw error;
+      faults.push(error);
+      return undefined;
+    }
+  };
+  const builder = attempt(() => newBuilder(workflow));
+  if (builder === undefined) return { faults };
+
+  const { tasks, duplicates } = liveTasks(readOwn(workflow, records.bound) ?? []);
+  faults.push(...duplicates);
+  for (const { cls, vertex } of tasks) {
+    attempt(() => {
+      // The decorator's overloads have checked the types that its records no longer tell.
+      const erased = { ...vertex.binding, id: vertex.id, task: cls } as unknown as SingleVertex<
+        S,
+        unknown,
+        unknown
+      >;
+      builder.addVertex({ ...erased, ...policiesOf<S>(cls, workflow) });
+    });
+    for (const to of vertex.to) attempt(() => builder.addEdge(vertex.id, to));
+    const { route } = vertex;
+    if (route !== undefined) attempt(() => builder.addConditionalEdge(vertex.id, route as never));
+  }
+  const ends = endsOf(tasks, workflow, faults);
+  faults.push(...builder.faults(ends).filter((fault) => !follows(fault, tasks, faults)));
+  if (faults.length === 0) return { graph: builder.build(ends) };
+  // A vertex that is missing because its thunk leads nowhere yet always shows as a fault of its graph, never alone.
+  return {
+    faults: [...unsettled.map(({ cls, vertex }) => undefinedGraph("@Vertex", cls, vertex.id)), ...faults],
+  };
+}
+
+function newBuilder<S>(workflow: WorkflowClass<S>): GraphBuilder<S> {
+  const { id, version } = graphRecordOf(workflow);
+  const schema = readInherited(workflow, records.schema);
+  if (schema === undefined) {
+    throw new BuildError("@Graph", `class ${nameOf(workflow)} does not extend Workflow(schema)`);
+  }
+  return new GraphBuilder<S>({ id, ...(version === undefined ? {} : { version }), schema: schema as never });
+}
+
+/** The newest binding of every id in ascending id order, and the ids that two different classes claim. */
+function liveTasks(bound: readonly BoundTask[]): {
+  readonly tasks: readonly BoundTask[];
+  readonly duplicates: readonly Error[];
+} {
+  const byId = new Map<string, BoundTask[]>();
+  // Newest first, as the records are.
+  for (const task of bound) {
+    const others = byId.get(task.vertex.id) ?? [];
+    if (!others.some((newer) => replaces(newer, task))) byId.set(task.vertex.id, [...others, task]);
+  }
+  const sorted = [...byId].sort(([a], [b]) => compareIds(String(a), String(b)));
+  return {
+    tasks: sorted.flatMap(([, [newest]]) => newest === undefined ? [] : [newest]),
+    duplicates: sorted.filter(([, claims]) => claims.length > 1).map(([id, claims]) =>
+      new DuplicateVertexError(id, claims.map(placeOf).sort(compareIds).join(" and "))
+    ),
+  };
+}
+
+/** Whether one class is the other one after a hot reload: the same name in the same module, evaluated again. */
+export function isReload(
+  newer: { readonly cls: AnyClass; readonly module: string | undefined },
+  older: { readonly cls: AnyClass; readonly module: string | undefined },
+): boolean {
+  return newer.cls !== older.cls && newer.cls.name === older.cls.name && newer.module !== undefined &&
+    newer.module === older.module;
+}
+
+function replaces(newer: BoundTask, older: BoundTask): boolean {
+  return isReload({ cls: newer.cls, module: newer.vertex.module }, {
+    cls: older.cls,
+    module: older.vertex.module,
+  });
+}
+
+function placeOf({ cls, vertex }: BoundTask): string {
+  return place(cls, vertex.module);
+}
+
+/** Where a class is, for messages. */
+export function place(cls: AnyClass, module: string | undefined): string {
+  return `class ${nameOf(cls)} in ${module ?? "an unknown module"}`;
+}
+
+function endsOf(tasks: readonly BoundTask[], workflow: AnyClass, faults: Error[]): GraphEnds {
+  const entries = tasks.filter(({ vertex }) => vertex.entry).map(({ vertex }) => vertex.id);
+  if (tasks.length === 0) {
+    faults.push(
+      new BuildError(
+        "compile",
+        `no task is bound into workflow ${nameOf(workflow)}; import the modules whose classes carry ` +
+          `@Vertex({ graph: ${nameOf(workflow)}, … }) before it is compiled, or give them to scan()`,
+      ),
+    );
+  }
+  if (entries.length > 1) {
+    faults.push(
+      new BuildError(
+        "compile",
+        `workflow ${nameOf(workflow)} has ${entries.length} entries (${
+          entries.join(", ")
+        }); mark one with entry: true`,
+      ),
+    );
+  }
+  const finish = tasks.filter(({ vertex }) => vertex.finish).map(({ vertex }) => vertex.id);
+  // The builder reports an absent entry as it reports an unknown one.
+  return { entry: entries[0] as string, finish };
+}
+
+/** Whether a fault of the whole graph only repeats that a vertex could not be added, or that there is none. */
+function follows(fault: SuperstepError, tasks: readonly BoundTask[], earlier: readonly Error[]): boolean {
+  if (earlier.length === 0) return false;
+  if (tasks.length === 0 || fault.code === "UNREACHABLE_VERTEX") return true;
+  return (fault.code === "UNKNOWN_VERTEX" || fault.code === "MISSING_ENTRY") &&
+    tasks.some(({ vertex }) => vertex.id === fault.fields.vertexId);
+}

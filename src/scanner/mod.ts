@@ -1,0 +1,2 @@
+export { graphOf, scan } from "./scan.ts";
+export type { ScannedWorkflow } from "./scan.ts";
