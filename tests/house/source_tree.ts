@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative, sep } from "node:path";
 import ts from "typescript";
 import { ROOT } from "../support/paths.ts";
@@ -24,8 +24,9 @@ export function sourceFiles(...places: readonly string[]): readonly SourceFile[]
   return places.flatMap((place) => place.endsWith(".ts") ? [place] : filesBelow(place)).map(parse);
 }
 
-/** Every file below a folder with that ending. */
+/** Every file below a folder with that ending; none when there is no such folder. */
 export function filesBelow(folder: string, ending = ".ts"): readonly string[] {
+  if (!existsSync(join(ROOT, folder))) return [];
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).split(sep).join("/"))

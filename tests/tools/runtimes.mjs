@@ -29,7 +29,7 @@ function hostRuntime() {
 }
 
 /**
- * The path of a runtime's executable: this process, PATH, or a copy fetched from npm into node_modules.
+ * The path of a runtime's executable: this process, PATH, or a copy fetched from npm.
  *
  * @param {RuntimeName} name
  * @returns {string}
@@ -73,25 +73,28 @@ function isRuntime(name, path) {
   return kind === name && Number.parseInt(version ?? "", 10) >= OLDEST[name];
 }
 
-/** @param {RuntimeName} name */
+/**
+ * Outside of node_modules, where Deno would not install anything.
+ *
+ * @param {RuntimeName} name
+ */
 function fetchFolder(name) {
-  return join(ROOT, "node_modules", ".runtimes", name);
+  return join(ROOT, ".runtimes", name);
 }
 
 /**
- * Where the npm packages of the runtimes keep their executables, with and without install scripts having run.
+ * Where a runtime's executable lies in its npm packages; Deno keeps indirect dependencies in a folder of its own.
  *
  * @param {RuntimeName} name
  */
 function fetchedPlaces(name) {
   const modules = join(fetchFolder(name), "node_modules");
-  const scopes = { bun: "@oven", deno: "@deno", node: "." };
-  const scope = join(modules, scopes[name]);
-  const platformPackages = existsSync(scope) ? readdirSync(scope).sort() : [];
-  return platformPackages.flatMap((pkg) => [
-    join(scope, pkg, "bin", executable(name)),
-    join(scope, pkg, executable(name)),
-  ]);
+  const scope = { bun: "@oven", deno: "@deno", node: "." }[name];
+  return [modules, join(modules, ".deno", "node_modules")]
+    .map((folder) => join(folder, scope))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).sort().map((pkg) => join(folder, pkg)))
+    .flatMap((folder) => [join(folder, "bin", executable(name)), join(folder, executable(name))]);
 }
 
 /**
@@ -104,7 +107,7 @@ function fetch(name) {
   // The package `node` fetches its executable by calling npm, which may be the very thing that is missing.
   const dependency = name === "node"
     ? { [`node-${process.platform}-${process.arch}`]: "22" }
-    : { [name]: OLDEST[name] + "" };
+    : { [name]: String(OLDEST[name]) };
   console.log(`fetching ${name} from npm into ${folder}`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: dependency }));
@@ -120,16 +123,19 @@ export function installDependencies() {
   if (missing.length > 0) install(ROOT);
 }
 
-/** @param {string} folder */
+/**
+ * No package here needs its install scripts: what they would fetch or build comes as packages of its own.
+ *
+ * @param {string} folder
+ */
 function install(folder) {
-  const commands = {
-    deno: ["install", "--quiet"],
-    bun: ["install", "--silent"],
-    node: [],
-  };
+  const npm = ON_WINDOWS ? "npm.cmd" : "npm";
   const [command, args] = HOST === "node"
-    ? [ON_WINDOWS ? "npm.cmd" : "npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"]]
-    : [process.execPath, commands[HOST]];
+    ? [npm, ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]]
+    : [
+      process.execPath,
+      HOST === "deno" ? ["install", "--quiet"] : ["install", "--silent", "--ignore-scripts"],
+    ];
   execFileSync(command, args, { cwd: folder, stdio: "inherit", shell: ON_WINDOWS });
 }
 

@@ -82,7 +82,7 @@ async function runTests(name) {
   const path = paths.get(name);
   if (typeof path !== "string") return { passed: 0, failed: 1, skipped: 0, note: path?.message ?? "missing" };
   const { output, code } = await stream(path, testArguments(name));
-  const totals = parsers[name](output);
+  const totals = totalsOf(name, output);
   if (totals.passed + totals.failed === 0) return { ...totals, failed: 1, note: "no test ran" };
   if (code !== 0 && totals.failed === 0) return { ...totals, failed: 1, note: `ended with ${code}` };
   return totals;
@@ -139,41 +139,37 @@ function stream(command, args) {
   });
 }
 
-/** @type {Record<RuntimeName, (output: string) => Totals>} */
-const parsers = {
-  deno: (output) => {
-    const line = output.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
-    return {
-      passed: count(line, /(\d+) passed/),
-      failed: count(line, /(\d+) failed/),
-      skipped: count(line, /(\d+) ignored/),
-    };
-  },
-  bun: (output) => ({
-    passed: count(output, /^ *(\d+) pass$/gm),
-    failed: count(output, /^ *(\d+) fail$/gm),
-    skipped: count(output, /^ *(\d+) skip$/gm) + count(output, /^ *(\d+) todo$/gm),
-  }),
-  node: (output) => {
-    // A file without a test is reported as a test that is named like the file.
-    const emptyFiles = output.match(/^✔ \S*_test\.js \(/gm)?.length ?? 0;
-    return {
-      passed: count(output, /^ℹ pass (\d+)$/gm) - emptyFiles,
-      failed: count(output, /^ℹ fail (\d+)$/gm) + count(output, /^ℹ cancelled (\d+)$/gm),
-      skipped: count(output, /^ℹ skipped (\d+)$/gm) + count(output, /^ℹ todo (\d+)$/gm),
-    };
-  },
-};
-
 /**
- * The number in the last match, or 0.
+ * What a runner says at its end.
  *
- * @param {string} text
- * @param {RegExp} pattern
+ * @param {RuntimeName} name
+ * @param {string} output
+ * @returns {Totals}
  */
-function count(text, pattern) {
-  const flags = pattern.flags.includes("g") ? pattern.flags : `${pattern.flags}g`;
-  return Number([...text.matchAll(new RegExp(pattern.source, flags))].at(-1)?.[1] ?? 0);
+function totalsOf(name, output) {
+  /** @param {RegExp} pattern */
+  const last = (pattern) => Number([...output.matchAll(pattern)].at(-1)?.[1] ?? 0);
+  if (name === "deno") {
+    return {
+      passed: last(/^(?:ok|FAILED) \| (\d+) passed/gm),
+      failed: last(/^(?:ok|FAILED) \| .*\| (\d+) failed/gm),
+      skipped: last(/^(?:ok|FAILED) \| .*\| (\d+) ignored/gm),
+    };
+  }
+  if (name === "bun") {
+    return {
+      passed: last(/^ *(\d+) pass$/gm),
+      failed: last(/^ *(\d+) fail$/gm),
+      skipped: last(/^ *(\d+) skip$/gm) + last(/^ *(\d+) todo$/gm),
+    };
+  }
+  // A file without a test is reported as a test that is named like the file.
+  const emptyFiles = output.match(/^✔ \S*_test\.js \(/gm)?.length ?? 0;
+  return {
+    passed: last(/^ℹ pass (\d+)$/gm) - emptyFiles,
+    failed: last(/^ℹ fail (\d+)$/gm) + last(/^ℹ cancelled (\d+)$/gm),
+    skipped: last(/^ℹ skipped (\d+)$/gm) + last(/^ℹ todo (\d+)$/gm),
+  };
 }
 
 function report() {
