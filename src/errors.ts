@@ -570,6 +570,15 @@ export class SerializationError extends SuperstepError {
   }
 }
 
+/** A reducer that did what its draft does not allow. The state is as it was before. */
+export class ReducerError extends SuperstepError {
+  static readonly errorName: string = "ReducerError";
+  override readonly code = "REDUCER";
+  constructor(readonly what: string, problem: string, readonly path?: string, options?: ErrorOptions) {
+    super(`superstep: ${what} ${problem}`, { what, ...(path === undefined ? {} : { path }) }, options);
+  }
+}
+
 /** A state, output or record above its ceiling. */
 export class StateSizeError extends SuperstepError {
   static readonly errorName: string = "StateSizeError";

@@ -1,0 +1,327 @@
+/**
+ * The serialization contract. A value that enters a run, as an input, an output, an answer or a state, is copied and
+ * checked once, here; what comes back is canonical: a deep copy that nobody else holds, frozen, and certain to come
+ * back equal from the store. So a value is the same live and reloaded.
+ *
+ * | value | stored as |
+ * |---|---|
+ * | `null`, `undefined`, booleans, strings, numbers with NaN, ±Infinity and −0, bigints of any size | itself |
+ * | plain objects (keys in order, `undefined` fields too), arrays | an equal frozen copy |
+ * | objects without a prototype | an ordinary object with the same entries |
+ * | Map, Set (entries in order, any storable keys) | an equal copy; `set`, `add`, `delete`, `clear` throw outside reducers |
+ * | Date, also invalid | an equal copy; replace it, never edit it |
+ * | `Uint8Array` and the other typed arrays, also views of larger or shared memory | an equal copy with memory of its own |
+ * | Node's Buffer | a `Uint8Array` with the same bytes |
+ * | one object referenced twice | two equal copies, live too |
+ * | a cycle, more than 256 levels, more than 4 million values | refused |
+ * | class instances: Error, RegExp, URL, Blob, streams, your own, subclasses of Map or Array | refused |
+ * | functions, symbols, promises, objects with methods, getters or setters, symbol keys, hidden properties | refused |
+ * | ArrayBuffer, DataView, `Float16Array`, boxed primitives | refused |
+ * | arrays with holes or named properties | refused |
+ * | strings and keys with a lone surrogate | refused: repair them with `toWellFormed()` |
+ * | the key `__proto__` | refused |
+ *
+ * Refused means a `SerializationError` with what was to be stored, the path in it and the type found, when the value
+ * is handed over. No getter, `toJSON`, `then`, iterator or constructor of the value is called on the way.
+ *
+ * @module
+ */
+
+import { messageOf, SerializationError } from "../errors.ts";
+import { CodecError } from "./codec_error.ts";
+import { copyBytes, describe, type Kind, kindOf, MAX_DEPTH, timeOf } from "./kinds.ts";
+import {
+  arrayHeader,
+  entriesHeader,
+  isMarked,
+  isMarkedText,
+  mark,
+  markLeaf,
+  setHeader,
+  textSize,
+  Weight,
+  WRAPPED,
+} from "./marks.ts";
+import { Path, type Segment } from "./path.ts";
+
+const MAX_VALUES = 4_000_000;
+
+const mapForEach = Map.prototype.forEach;
+const setForEach = Set.prototype.forEach;
+
+/**
+ * A deep, frozen copy of `value` that will come back equal from the store; a value that is canonical already is
+ * returned as it is.
+ *
+ * @param what Names the value in errors, such as `the output of vertex draft`.
+ * @throws {SerializationError} When something in it cannot be stored.
+ */
+export function canonical(value: unknown, what: string): unknown {
+  if (typeof value === "object" && value !== null && isMarked(value)) return value;
+  const walk = new Walk(what);
+  return walk.guard(() => walk.copy(value));
+}
+
+/** Whether `value` came out of {@link canonical} or is a part of something that did. */
+export function isCanonical(value: object): boolean {
+  return isMarked(value);
+}
+
+/** One validating walk over a value. Every object met is copied, canonical or not, so that nothing is shared. */
+export class Walk {
+  readonly path: Path = new Path();
+  readonly #what: string;
+  readonly #ancestors: object[] = [];
+  #values = 0;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  /** Runs `work`, and turns whatever a hostile proxy throws into a refusal of the place that was looked at. */
+  guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof SerializationError || error instanceof CodecError) throw error;
+      throw new SerializationError(
+        this.#what,
+        this.path.text(this.#ancestors.length),
+        "a value that cannot be read",
+        `reading it failed with: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+  }
+
+  copy(value: unknown): unknown {
+    switch (typeof value) {
+      case "string":
+        this.#checkText(value, "a string with a lone surrogate");
+        return value;
+      case "function":
+      case "symbol":
+        throw this.refusal(describe(value), "only data can be stored");
+      case "object":
+        return value === null ? null : this.#copyObject(value);
+      default:
+        return value;
+    }
+  }
+
+  /** The kind of an object that is about to be entered. */
+  kind(value: object): Kind {
+    const kind = kindOf(value);
+    if (kind !== undefined) return kind;
+    throw this.refusal(
+      describe(value),
+      "only plain data can be stored; turn it into an object, text or bytes",
+    );
+  }
+
+  /** Steps into `value`, which must not be inside itself. */
+  enter(value: object): void {
+    if (++this.#values > MAX_VALUES) {
+      throw this.refusal("one value too many", `a stored value has at most ${MAX_VALUES} objects`);
+    }
+    if (this.#ancestors.length >= MAX_DEPTH) {
+      throw this.refusal("nested too deeply", `a stored value has at most ${MAX_DEPTH} levels`);
+    }
+    if (this.#ancestors.includes(value)) {
+      throw this.refusal("a cycle", "an object cannot contain itself; store an id instead");
+    }
+    this.#ancestors.push(value);
+  }
+
+  leave(): void {
+    this.#ancestors.pop();
+  }
+
+  /** Notes which part of the entered object is looked at. */
+  at(segment: Segment): void {
+    this.path.set(this.#ancestors.length - 1, segment);
+  }
+
+  /** The keys of an entered object, when each is one that can be stored. */
+  keysOf(value: object): string[] {
+    const keys = Reflect.ownKeys(value);
+    for (const key of keys) {
+      this.at({ kind: "field", key: key as string });
+      if (typeof key !== "string") throw this.refusal("under a symbol key", "keys must be strings");
+      if (key === "__proto__") throw this.refusal("under the key __proto__", "rename the key");
+      this.#checkText(key, "under a key with a lone surrogate");
+    }
+    return keys as string[];
+  }
+
+  /** The value of an own field, read without calling a getter. */
+  fieldOf(value: object, key: string | number): unknown {
+    const descriptor = Object.getOwnPropertyDescriptor(value, key);
+    if (descriptor === undefined) {
+      throw this.refusal("a hole in an array", "write undefined or null there, or make the array dense");
+    }
+    if (!("value" in descriptor)) throw this.refusal("a getter or setter", "only plain fields can be stored");
+    if (!descriptor.enumerable) throw this.refusal("a hidden property", "only plain fields can be stored");
+    return descriptor.value;
+  }
+
+  /** Refuses an array that has anything but its elements. */
+  checkArray(value: readonly unknown[]): void {
+    const keys = Reflect.ownKeys(value);
+    if (keys.length <= value.length + 1) return;
+    const key = keys.find((k) => k !== "length" && (typeof k !== "string" || !/^\d+$/.test(k)));
+    throw this.refusal(
+      `an array with the property ${JSON.stringify(String(key))}`,
+      "store an object with the array and the property instead",
+    );
+  }
+
+  /** The entries of a Map, read without calling its own methods. */
+  entriesOf(value: object): [unknown, unknown][] {
+    this.#checkBare(value);
+    const entries: [unknown, unknown][] = [];
+    mapForEach.call(value as Map<unknown, unknown>, (v, k) => entries.push([k, v]));
+    return entries;
+  }
+
+  /** The elements of a Set, read without calling its own methods. */
+  elementsOf(value: object): unknown[] {
+    this.#checkBare(value);
+    const elements: unknown[] = [];
+    setForEach.call(value as Set<unknown>, (v) => elements.push(v));
+    return elements;
+  }
+
+  refusal(type: string, problem: string): SerializationError {
+    return new SerializationError(this.#what, this.path.text(this.#ancestors.length), type, problem);
+  }
+
+  #copyObject(value: object): unknown {
+    const kind = this.kind(value);
+    if (kind === "date") return sealDate(timeOf(value));
+    if (kind === "bytes") return sealBytes(value);
+    this.enter(value);
+    const copy = kind === "object"
+      ? this.#copyRecord(value)
+      : kind === "array"
+      ? this.#copyArray(value as unknown[])
+      : kind === "map"
+      ? this.#copyMap(value)
+      : this.#copySet(value);
+    this.leave();
+    return copy;
+  }
+
+  #copyRecord(value: object): object {
+    const copy: Record<string, unknown> = {};
+    for (const key of this.keysOf(value)) {
+      this.at({ kind: "field", key });
+      copy[key] = this.copy(this.fieldOf(value, key));
+    }
+    return sealRecord(copy);
+  }
+
+  #copyArray(value: readonly unknown[]): readonly unknown[] {
+    this.checkArray(value);
+    const copy: unknown[] = [];
+    for (let i = 0; i < value.length; i++) {
+      this.at({ kind: "index", index: i });
+      copy.push(this.copy(this.fieldOf(value, i)));
+    }
+    return sealArray(copy);
+  }
+
+  #copyMap(value: object): ReadonlyMap<unknown, unknown> {
+    const copy = new Map<unknown, unknown>();
+    for (const [k, v] of this.entriesOf(value)) {
+      this.at({ kind: "key", index: copy.size });
+      const key = this.copy(k);
+      this.at({ kind: "entry", key });
+      copy.set(key, this.copy(v));
+    }
+    return sealMap(copy);
+  }
+
+  #copySet(value: object): ReadonlySet<unknown> {
+    const copy = new Set<unknown>();
+    for (const element of this.elementsOf(value)) {
+      this.at({ kind: "element", index: copy.size });
+      copy.add(this.copy(element));
+    }
+    return sealSet(copy);
+  }
+
+  #checkText(text: string, type: string): void {
+    if (!text.isWellFormed()) throw this.refusal(type, "repair it with toWellFormed()");
+  }
+
+  #checkBare(value: object): void {
+    // The mutators of a canonical Map or Set are own properties of it; on any other one nothing is expected.
+    if (isMarked(value) || Reflect.ownKeys(value).length === 0) return;
+    throw this.refusal("a collection with properties of its own", "only its entries can be stored");
+  }
+}
+
+/** Freezes an object of canonical values. */
+export function sealRecord<T extends Record<string, unknown>>(record: T): T {
+  const keys = Object.keys(record);
+  const wrapped = keys.some(isMarkedText);
+  const weight = new Weight(entriesHeader(keys.length, wrapped));
+  for (const key of keys) {
+    weight.size += textSize(key);
+    weight.add(record[key]);
+  }
+  mark(record, weight.size, wrapped ? weight.flags | WRAPPED : weight.flags);
+  return Object.freeze(record);
+}
+
+/** Freezes an array of canonical values; `weight` where it is known already. */
+export function sealArray(array: unknown[], weight?: Weight): readonly unknown[] {
+  if (weight === undefined) {
+    weight = new Weight(arrayHeader(array.length));
+    for (const value of array) weight.add(value);
+  }
+  mark(array, weight.size, weight.flags);
+  return Object.freeze(array);
+}
+
+/** Makes a Map of canonical keys and values read-only. */
+export function sealMap(map: Map<unknown, unknown>): ReadonlyMap<unknown, unknown> {
+  const weight = new Weight(entriesHeader(map.size, true));
+  for (const [key, value] of map) {
+    weight.add(key);
+    weight.add(value);
+  }
+  mark(map, weight.size, weight.flags | WRAPPED);
+  Object.defineProperties(map, MAP_MUTATORS);
+  return Object.freeze(map);
+}
+
+/** Makes a Set of canonical elements read-only. */
+export function sealSet(set: Set<unknown>): ReadonlySet<unknown> {
+  const weight = new Weight(setHeader(set.size));
+  for (const value of set) weight.add(value);
+  mark(set, weight.size, weight.flags);
+  Object.defineProperties(set, SET_MUTATORS);
+  return Object.freeze(set);
+}
+
+function sealDate(time: number): Date {
+  const date = new Date(time);
+  markLeaf(date, time);
+  return date;
+}
+
+function sealBytes(value: object): object {
+  const bytes = copyBytes(value);
+  markLeaf(bytes, copyBytes(bytes));
+  return bytes;
+}
+
+function readOnly(): never {
+  throw new TypeError("superstep: this collection is read-only: change it in a reducer, or copy it first");
+}
+
+// Own properties, not a subclass: the prototype stays Map's, so the copy a draft makes is an ordinary Map.
+const MAP_MUTATORS = { set: { value: readOnly }, delete: { value: readOnly }, clear: { value: readOnly } };
+const SET_MUTATORS = { add: { value: readOnly }, delete: { value: readOnly }, clear: { value: readOnly } };

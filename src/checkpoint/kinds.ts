@@ -1,0 +1,98 @@
+/**
+ * What a value is, found out without running any code of its owner: only prototypes, own descriptors and internal
+ * slots are looked at, never a property of the value itself.
+ */
+
+import { isBuffer } from "../runtime/bytes.ts";
+
+/** The objects that can be stored. */
+export type Kind = "object" | "array" | "map" | "set" | "date" | "bytes";
+
+/** The typed arrays that can be stored. */
+export type TypedArray =
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
+
+/** How deep a stored value may nest. */
+export const MAX_DEPTH = 256;
+
+const TYPED_ARRAYS = new Map<
+  object,
+  { readonly tag: string; readonly copy: (from: TypedArray) => TypedArray }
+>([
+  [Int8Array.prototype, { tag: "Int8Array", copy: (a) => new Int8Array(a as Int8Array) }],
+  [Uint8Array.prototype, { tag: "Uint8Array", copy: (a) => new Uint8Array(a as Uint8Array) }],
+  [Uint8ClampedArray.prototype, {
+    tag: "Uint8ClampedArray",
+    copy: (a) => new Uint8ClampedArray(a as Uint8Array),
+  }],
+  [Int16Array.prototype, { tag: "Int16Array", copy: (a) => new Int16Array(a as Int16Array) }],
+  [Uint16Array.prototype, { tag: "Uint16Array", copy: (a) => new Uint16Array(a as Uint16Array) }],
+  [Int32Array.prototype, { tag: "Int32Array", copy: (a) => new Int32Array(a as Int32Array) }],
+  [Uint32Array.prototype, { tag: "Uint32Array", copy: (a) => new Uint32Array(a as Uint32Array) }],
+  [Float32Array.prototype, { tag: "Float32Array", copy: (a) => new Float32Array(a as Float32Array) }],
+  [Float64Array.prototype, { tag: "Float64Array", copy: (a) => new Float64Array(a as Float64Array) }],
+  [BigInt64Array.prototype, { tag: "BigInt64Array", copy: (a) => new BigInt64Array(a as BigInt64Array) }],
+  [BigUint64Array.prototype, { tag: "BigUint64Array", copy: (a) => new BigUint64Array(a as BigUint64Array) }],
+]);
+
+const tagOf = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype),
+  Symbol.toStringTag,
+)!
+  .get as (this: unknown) => string | undefined;
+
+/** The kind of an object, or `undefined` when it cannot be stored. Throws only when a proxy does. */
+export function kindOf(value: object): Kind | undefined {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === Object.prototype || prototype === null) return "object";
+  if (prototype === Array.prototype) return Array.isArray(value) ? "array" : undefined;
+  if (prototype === Map.prototype) return "map";
+  if (prototype === Set.prototype) return "set";
+  if (prototype === Date.prototype) return "date";
+  const typed = TYPED_ARRAYS.get(prototype);
+  if (typed !== undefined) return tagOf.call(value) === typed.tag ? "bytes" : undefined;
+  return isBuffer(value) && tagOf.call(value) === "Uint8Array" ? "bytes" : undefined;
+}
+
+/** A copy of a typed array with memory of its own; a Buffer becomes a `Uint8Array`. */
+export function copyBytes(value: object): TypedArray {
+  const typed = TYPED_ARRAYS.get(Object.getPrototypeOf(value) as object);
+  return typed === undefined ? new Uint8Array(value as Uint8Array) : typed.copy(value as TypedArray);
+}
+
+/** The milliseconds of a Date, read from its internal slot. Throws when `value` only imitates a Date. */
+export function timeOf(value: object): number {
+  return Date.prototype.getTime.call(value);
+}
+
+/** What a refused value is, in words for a message. */
+export function describe(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  if (typeof value === "symbol") return "a symbol";
+  if (typeof value !== "object" || value === null) return typeof value;
+  try {
+    if (value instanceof Promise) return "a promise";
+    const prototype = Object.getPrototypeOf(value) as object | null;
+    const constructor = prototype === null
+      ? undefined
+      : Object.getOwnPropertyDescriptor(prototype, "constructor")?.value as unknown;
+    const name = typeof constructor === "function"
+      ? Object.getOwnPropertyDescriptor(constructor, "name")?.value as unknown
+      : undefined;
+    return typeof name === "string" && name !== ""
+      ? `an instance of ${name}`
+      : "an instance of an unnamed class";
+  } catch {
+    return "a proxy that throws";
+  }
+}

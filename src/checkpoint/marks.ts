@@ -1,0 +1,148 @@
+/**
+ * What the value layer knows of every canonical object, kept beside it in weak maps so that nothing shows on the
+ * object: its encoded size, and two facts about what is below it. A mark is set once, when the object becomes
+ * canonical, and holds for ever because a canonical object never changes.
+ */
+
+import { utf8Length } from "../runtime/bytes.ts";
+import type { TypedArray } from "./kinds.ts";
+
+/** A Date or bytes are at or below the object. */
+export const LEAVES = 1;
+/** A value that the codec has to wrap is at or below the object: −0, a Map, a text that begins with U+FEFF. */
+export const WRAPPED = 2;
+
+const FLAGS = 4;
+const marks = new WeakMap<object, number>();
+const pristine = new WeakMap<object, number | TypedArray>();
+
+/** Makes `value` known as canonical. */
+export function mark(value: object, size: number, flags: number): void {
+  marks.set(value, size * FLAGS + flags);
+}
+
+/** Whether `value` is a canonical object. */
+export function isMarked(value: object): boolean {
+  return marks.has(value);
+}
+
+/** The flags of a canonical object; `undefined` for any other. */
+export function flagsOf(value: object): number | undefined {
+  const found = marks.get(value);
+  return found === undefined ? undefined : found % FLAGS;
+}
+
+/** Remembers what a leaf holds: the time of a Date, a copy of bytes. */
+export function markLeaf(leaf: object, content: number | TypedArray): void {
+  pristine.set(leaf, content);
+  mark(leaf, typeof content === "number" ? dateSize(content) : bytesSize(content.byteLength), LEAVES);
+}
+
+/** What a leaf held when it became canonical. */
+export function pristineOf(leaf: object): number | TypedArray | undefined {
+  return pristine.get(leaf);
+}
+
+/**
+ * The bytes that the default codec takes for a canonical value, its format byte not counted. Exact, and known without
+ * encoding anything, because each container carries the sum of what it holds.
+ */
+export function sizeOf(value: unknown): number {
+  return Math.floor(weigh(value) / FLAGS);
+}
+
+/** Adds up the sizes and flags of what a container holds. */
+export class Weight {
+  size: number;
+  flags = 0;
+
+  constructor(header: number) {
+    this.size = header;
+  }
+
+  add(value: unknown): void {
+    const weight = weigh(value);
+    const flags = weight % FLAGS;
+    this.size += (weight - flags) / FLAGS;
+    this.flags |= flags;
+  }
+
+  /** Takes off the size of something that is gone; the flags it may have given stay, which does no harm. */
+  remove(value: unknown): void {
+    this.size -= sizeOf(value);
+  }
+}
+
+/** Size and flags of a canonical value in one number. */
+function weigh(value: unknown): number {
+  switch (typeof value) {
+    case "string":
+      return textSize(value) * FLAGS + (isMarkedText(value) ? WRAPPED : 0);
+    case "number":
+      return numberSize(value) * FLAGS + (value === 0 && Object.is(value, -0) ? WRAPPED : 0);
+    case "bigint":
+      return bigintSize(value) * FLAGS;
+    case "undefined":
+      return 3 * FLAGS;
+    case "object":
+      return value === null ? FLAGS : marks.get(value) ?? FLAGS;
+    default:
+      return FLAGS;
+  }
+}
+
+/** Whether a decoder of UTF-8 would take the first character of `text` for a byte order mark and drop it. */
+export function isMarkedText(text: string): boolean {
+  return text.charCodeAt(0) === 0xfeff;
+}
+
+/** The header of an array of `length` elements. */
+export function arrayHeader(length: number): number {
+  return length < 0x10 ? 1 : length < 0x10000 ? 3 : 5;
+}
+
+/** The header of an object of `length` entries, or of the array that stands for it when the codec wraps it. */
+export function entriesHeader(length: number, wrapped: boolean): number {
+  return wrapped ? arrayHeader(2 + 2 * length) + 2 : arrayHeader(length);
+}
+
+/** The header of a Set of `length` elements. */
+export function setHeader(length: number): number {
+  return 3 + arrayHeader(length);
+}
+
+/** The bytes of a text, as a value or as the key of an object. */
+export function textSize(text: string): number {
+  if (isMarkedText(text)) return 3 + textSize(text.slice(1));
+  const bytes = utf8Length(text);
+  return bytes + (bytes < 0x20 ? 1 : bytes < 0x100 ? 2 : bytes < 0x10000 ? 3 : 5);
+}
+
+function numberSize(value: number): number {
+  if (value >>> 0 === value) {
+    if (value === 0 && Object.is(value, -0)) return 3;
+    return value < 0x80 ? 1 : value < 0x100 ? 2 : value < 0x10000 ? 3 : 5;
+  }
+  if (value >> 0 === value) return value >= -0x20 ? 1 : value >= -0x80 ? 2 : value >= -0x8000 ? 3 : 5;
+  return 9;
+}
+
+function bigintSize(value: bigint): number {
+  if (value >= -0x8000000000000000n && value < 0x10000000000000000n) return 9;
+  const hex = (value < 0n ? ~value : value).toString(16);
+  const bits = (hex.length - 1) * 4 + 32 - Math.clz32(parseInt(hex.charAt(0), 16));
+  // Up to 65 536 bits msgpackr writes whole 64-bit words, above that just as many bytes as are needed.
+  const bytes = bits <= 0x10000 ? Math.ceil((bits + 1) / 64) * 8 : Math.ceil((bits + 1) / 8);
+  return bytes + (bytes === 16 ? 2 : bytes < 0x100 ? 3 : bytes < 0x10000 ? 4 : 6);
+}
+
+function dateSize(time: number): number {
+  if (Number.isNaN(time)) return 3;
+  const seconds = time / 1000;
+  if (time % 1000 === 0 && seconds >= 0 && seconds < 0x100000000) return 6;
+  return seconds > 0 && seconds < 0x400000000 ? 10 : 15;
+}
+
+function bytesSize(length: number): number {
+  return length + (length + 1 < 0x100 ? 4 : length + 1 < 0x10000 ? 5 : 7);
+}
