@@ -18,8 +18,7 @@ export interface TaskShape<I, O> {
 }
 
 /** A class of tasks that a runner instantiates once per vertex. */
-// deno-lint-ignore no-explicit-any
-export type TaskClass<I = any, O = any> = abstract new (...args: never[]) => Task<I, O>;
+export type TaskClass<I = never, O = unknown> = abstract new (...args: never[]) => Task<I, O>;
 
 /** How often and how fast a failed attempt is tried again. */
 export interface RetryPolicy {
@@ -61,8 +60,7 @@ export interface ErrorHandler<S> {
 }
 
 /** An error class, compared by name and prototype, or a predicate on the live error. */
-// deno-lint-ignore no-explicit-any
-export type ErrorMatch = (abstract new (...args: any[]) => Error) | ((error: unknown) => boolean);
+export type ErrorMatch = (abstract new (...args: never[]) => Error) | ((error: unknown) => boolean);
 
 /** A conditional edge: where a run may go, and where it does. */
 export interface RouteOptions<S, T extends string> {
