@@ -44,7 +44,11 @@ export function locate(name) {
   ];
   const found = places.find((place) => isRuntime(name, place));
   if (found !== undefined) return found;
-  fetch(name);
+  try {
+    fetch(name);
+  } catch (error) {
+    throw new Error(`${name} is not on PATH and cannot be fetched from npm`, { cause: error });
+  }
   const fetched = fetchedPlaces(name).find((place) => isRuntime(name, place));
   if (fetched === undefined) throw new Error(`${name} is not on PATH and the copy from npm does not start`);
   return fetched;

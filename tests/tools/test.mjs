@@ -81,8 +81,9 @@ function prepare() {
 async function runTests(name) {
   const path = paths.get(name);
   if (typeof path !== "string") return { passed: 0, failed: 1, skipped: 0, note: path?.message ?? "missing" };
-  const { output, code } = await stream(path, testArguments(name));
-  const totals = totalsOf(name, output);
+  const { stdout, stderr, code } = await stream(path, testArguments(name));
+  // Bun alone reports on stderr; its other stream holds what tests print, in no order to the report.
+  const totals = totalsOf(name, name === "bun" ? stderr : stdout);
   if (totals.passed + totals.failed === 0) return { ...totals, failed: 1, note: "no test ran" };
   if (code !== 0 && totals.failed === 0) return { ...totals, failed: 1, note: `ended with ${code}` };
   return totals;
@@ -104,23 +105,20 @@ function testArguments(name) {
  *
  * @param {string} command
  * @param {string[]} args
- * @returns {Promise<{ output: string, code: string | number }>}
+ * @returns {Promise<{ stdout: string, stderr: string, code: string | number }>}
  */
 function stream(command, args) {
   return new Promise((resolve) => {
-    let output = "";
+    const printed = { stdout: "", stderr: "" };
     const child = spawn(command, args, {
       cwd: ROOT,
       env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    for (
-      const [from, to]
-        of /** @type {const} */ ([[child.stdout, process.stdout], [child.stderr, process.stderr]])
-    ) {
-      from.setEncoding("utf8").on("data", (text) => {
-        output += text;
-        to.write(text);
+    for (const name of /** @type {const} */ (["stdout", "stderr"])) {
+      child[name].setEncoding("utf8").on("data", (text) => {
+        printed[name] += text;
+        process[name].write(text);
       });
     }
     const limit = setTimeout(() => {
@@ -128,13 +126,10 @@ function stream(command, args) {
       child.kill("SIGTERM");
       setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
     }, LIMIT_MS);
-    child.on("error", (error) => {
-      output += error.message;
-      console.error(error.message);
-    });
+    child.on("error", (error) => console.error(error.message));
     child.on("close", (code, signal) => {
       clearTimeout(limit);
-      resolve({ output, code: code ?? signal ?? 1 });
+      resolve({ ...printed, code: code ?? signal ?? 1 });
     });
   });
 }
