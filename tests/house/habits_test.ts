@@ -1,39 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import ts from "typescript";
-import { filesBelow, placeOf, type SourceFile, sourceFiles, walk } from "./source_tree.ts";
+import { filesBelow, isClockOrChance, placesOf, type SourceFile, sourceFiles } from "./source_tree.ts";
 
 const MAX_LINES = 400;
 /** Clock, timers and chance reach the engine through the runtime seam, so that tests can replace them. */
 const BEHIND_THE_SEAM = ["src/runtime/", "src/testing/", "src/cli/", "src/http/"];
 /** The driver of the KV adapter is a global on Deno. */
 const MAY_NAME_A_RUNTIME = [...BEHIND_THE_SEAM, "src/store/deno_kv/"];
-const CALLS = ["Date.now", "Math.random", "crypto.randomUUID", "crypto.getRandomValues", "performance.now"];
-const GLOBALS = ["setTimeout", "setInterval", "setImmediate"];
 
 const source = sourceFiles("src");
 const product = [...source, ...sourceFiles("tasks")];
 
-function places(files: readonly SourceFile[], matches: (node: ts.Node) => boolean): readonly string[] {
-  const found: string[] = [];
-  for (const file of files) {
-    walk(file.ast, (node) => {
-      if (matches(node)) found.push(`${placeOf(file, node)} ${node.getText(file.ast).slice(0, 60)}`);
-    });
-  }
-  return found;
-}
-
 function outside(folders: readonly string[]): readonly SourceFile[] {
   return source.filter((file) => !folders.some((folder) => file.path.startsWith(folder)));
-}
-
-function isClockOrChance(node: ts.Node): boolean {
-  if (ts.isPropertyAccessExpression(node)) return CALLS.includes(node.getText().replace(/^globalThis\./, ""));
-  if (ts.isIdentifier(node)) return GLOBALS.includes(node.text);
-  const isDate = (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
-    node.expression.getText() === "Date";
-  return isDate && (ts.isCallExpression(node) || (node.arguments?.length ?? 0) === 0);
 }
 
 /** `Deno`, `Bun` or `process` as a value of its own; `wait.process` or a key of that name is none. */
@@ -46,16 +26,16 @@ function namesARuntime(node: ts.Node): boolean {
 }
 
 test("clock, timers and chance are named behind the runtime seam only", () => {
-  assert.ok(places(source, isClockOrChance).length > 0, "the seam itself has them");
-  assert.deepEqual(places(outside(BEHIND_THE_SEAM), isClockOrChance), []);
+  assert.ok(placesOf(source, isClockOrChance).length > 0, "the seam itself has them");
+  assert.deepEqual(placesOf(outside(BEHIND_THE_SEAM), isClockOrChance), []);
 });
 
 test("Deno, Bun and process are named behind the runtime seam and in the KV adapter only", () => {
-  assert.deepEqual(places(outside(MAY_NAME_A_RUNTIME), namesARuntime), []);
+  assert.deepEqual(placesOf(outside(MAY_NAME_A_RUNTIME), namesARuntime), []);
 });
 
 test("no any in the product", () => {
-  assert.deepEqual(places(product, (node) => node.kind === ts.SyntaxKind.AnyKeyword), []);
+  assert.deepEqual(placesOf(product, (node) => node.kind === ts.SyntaxKind.AnyKeyword), []);
 });
 
 test("no compiler complaint is silenced in the product", () => {

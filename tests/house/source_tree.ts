@@ -144,3 +144,29 @@ export function findCircle(edges: Iterable<readonly [from: string, to: string]>)
   }
   return undefined;
 }
+
+/** Every place in the files whose node matches, as `path:line text`. */
+export function placesOf(
+  files: readonly SourceFile[],
+  matches: (node: ts.Node) => boolean,
+): readonly string[] {
+  const found: string[] = [];
+  for (const file of files) {
+    walk(file.ast, (node) => {
+      if (matches(node)) found.push(`${placeOf(file, node)} ${node.getText(file.ast).slice(0, 60)}`);
+    });
+  }
+  return found;
+}
+
+const CALLS = ["Date.now", "Math.random", "crypto.randomUUID", "crypto.getRandomValues", "performance.now"];
+const GLOBALS = ["setTimeout", "setInterval", "setImmediate"];
+
+/** Whether the code reads the clock, starts a timer or draws a random number. */
+export function isClockOrChance(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node)) return CALLS.includes(node.getText().replace(/^globalThis\./, ""));
+  if (ts.isIdentifier(node)) return GLOBALS.includes(node.text);
+  const isDate = (ts.isNewExpression(node) || ts.isCallExpression(node)) &&
+    node.expression.getText() === "Date";
+  return isDate && (ts.isCallExpression(node) || (node.arguments?.length ?? 0) === 0);
+}
