@@ -1,5 +1,5 @@
 import { MailboxConflictError, OwnershipLostError, RevisionConflictError, RunBusyError } from "../errors.ts";
-import type { Inspection, Position } from "./store.ts";
+import type { Position } from "./store.ts";
 
 /** An append whose outcome is judged, by what it demanded of the store. */
 export interface AppendClaim {
@@ -11,6 +11,14 @@ export interface AppendClaim {
   readonly absent?: string;
   /** The mailbox version that the append demanded, when it set the mailbox. */
   readonly mailbox?: string | null;
+}
+
+/** What the store holds; an `Inspection` is one. */
+export interface Evidence {
+  readonly head: { readonly position: Position } | null;
+  readonly appendId: string | null;
+  readonly mailbox: { readonly version: string } | null;
+  readonly writer: boolean;
 }
 
 /**
@@ -31,7 +39,7 @@ export const PASSED = "passed";
  *
  * @param absentPresent whether the owner key that had to be absent is there
  */
-export function judgeAppend(claim: AppendClaim, found: Inspection, absentPresent: boolean): Verdict {
+export function judgeAppend(claim: AppendClaim, found: Evidence, absentPresent: boolean): Verdict {
   const { runId, revision, at } = claim;
   const head = found.head?.position;
   const sameRun = at === null || head?.epoch === at.epoch;

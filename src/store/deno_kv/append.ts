@@ -1,0 +1,177 @@
+import { CheckpointNotFoundError, MailboxConflictError } from "../../errors.ts";
+import { type AppendClaim, judgeAppend } from "../doubt.ts";
+import type { Appended, AppendEntry, Position, PostEntry } from "../store.ts";
+import { goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
+import type { Check } from "./op.ts";
+import type { OwnerStamps } from "./owner_stamps.ts";
+import { planAppend, planPost } from "./plan.ts";
+import { Prepared } from "./prepared.ts";
+import { finishPurge } from "./purge.ts";
+import { applyRest } from "./rest.ts";
+import { appendIdAt, look, type Mailboxes, mailboxPostId, positionOf, stampAt } from "./run_state.ts";
+import type { Call, Session } from "./session.ts";
+
+/** What the write paths share. */
+export interface Writers {
+  readonly session: Session;
+  readonly stamps: OwnerStamps;
+  readonly mailboxes: Mailboxes;
+}
+
+/**
+ * Compare-and-append: one operation that demands the head, the writer's owner key and whatever else the entry names.
+ * A common step is two checks and two writes.
+ */
+export async function append(
+  writers: Writers,
+  call: Call,
+  runId: string,
+  revision: number,
+  entry: AppendEntry,
+): Promise<Appended> {
+  const { session, mailboxes } = writers;
+  const { at, mailbox } = entry;
+  const epoch = at?.epoch ?? session.runtime.uuid();
+  const prepared = new Prepared(
+    session,
+    call,
+    epoch,
+    (blob) => planAppend(runId, revision, epoch, entry, blob),
+  );
+  const head = at === null ? null : stampAt(at);
+  const possible = at === null ? revision === 0 : at.revision + 1 === revision;
+
+  const answer = (position: Position, stamp: string): Appended => {
+    if (mailbox === undefined) return { position };
+    mailboxes.replaced(runId, stamp, position.epoch, prepared.longMailbox, mailbox.value.length);
+    return { position, mailbox: stamp };
+  };
+
+  const appended = await session.settle(call, "append", {
+    build: async () => {
+      const checks = possible && head !== undefined
+        ? await checksOf(writers, call, runId, head, entry)
+        : undefined;
+      const drops = mailbox === undefined ? [] : mailboxes.drops(runId, mailbox.version);
+      return checks === undefined ? undefined : await prepared.op(checks, drops);
+    },
+    done: (stamp) => answer(positionOf(epoch, revision, stamp), stamp),
+    judge: async () => {
+      const found = await judge(writers, call, runId, revision, entry);
+      return found && { value: answer(found.position, found.stamp) };
+    },
+  });
+  if (prepared.rest) await putRest(session, call, runId);
+  return appended;
+}
+
+/** What the operation demands; `undefined` when the writer has no owner key. */
+async function checksOf(
+  { stamps }: Writers,
+  call: Call,
+  runId: string,
+  head: string | null,
+  { writer, absent, mailbox }: AppendEntry,
+): Promise<Check[] | undefined> {
+  const checks: Check[] = [{ key: headKey(runId), versionstamp: head }];
+  if (writer !== undefined) {
+    const versionstamp = stamps.known(writer) ?? await stamps.read(call, writer);
+    if (versionstamp === null) return undefined;
+    checks.push({ key: ownerKey(writer), versionstamp });
+  }
+  if (head === null) checks.push({ key: goneKey(runId), versionstamp: null });
+  if (absent !== undefined) checks.push({ key: ownerKey(absent), versionstamp: null });
+  if (mailbox !== undefined) checks.push({ key: mailboxKey(runId), versionstamp: mailbox.version });
+  return checks;
+}
+
+/** Reads back after doubt and judges (SPEC S2). */
+async function judge(
+  { session, stamps }: Writers,
+  call: Call,
+  runId: string,
+  revision: number,
+  entry: AppendEntry,
+): Promise<{ readonly position: Position; readonly stamp: string } | undefined> {
+  const { writer, absent } = entry;
+  const { head, mailbox, others } = await look(session, call, runId, [
+    goneKey(runId),
+    ownerKey(writer ?? "none"),
+    ownerKey(absent ?? "none"),
+  ]);
+  const [gone, writerKey, absentKey] = [others[0]!, others[1]!, others[2]!];
+  const written = await appendIdAt(session, call, head, revision);
+  if (writer !== undefined) stamps.learn(writer, writerKey.versionstamp);
+  const claim: AppendClaim = {
+    runId,
+    revision,
+    appendId: entry.appendId,
+    at: entry.at,
+    ...(writer === undefined ? {} : { writer }),
+    ...(absent === undefined ? {} : { absent }),
+    ...(entry.mailbox === undefined ? {} : { mailbox: entry.mailbox.version }),
+  };
+  const verdict = judgeAppend(claim, {
+    head: head ?? null,
+    appendId: written?.appendId ?? null,
+    mailbox: mailbox.versionstamp === null ? null : { version: mailbox.versionstamp },
+    writer: writer === undefined || writerKey.versionstamp !== null,
+  }, absent !== undefined && absentKey.versionstamp !== null);
+  if (verdict.kind === "refused") throw verdict.error;
+  if (verdict.kind === "done") return { position: verdict.position, stamp: written!.stamp };
+  if (gone.versionstamp !== null) await finishPurge(session, call, runId);
+  return undefined;
+}
+
+/** Sets the mailbox of a run without moving its head. */
+export async function post(
+  { session, mailboxes }: Writers,
+  call: Call,
+  runId: string,
+  entry: PostEntry,
+): Promise<{ readonly mailbox: string }> {
+  const { version, value } = entry.mailbox;
+  const first = await look(session, call, runId);
+  if (first.head === undefined) throw new CheckpointNotFoundError(runId);
+  const { epoch } = first.head.position;
+  const prepared = new Prepared(session, call, epoch, (blob) => planPost(runId, epoch, entry, blob));
+  let seen: typeof first | undefined = first;
+
+  const settled = (): { readonly value: { readonly mailbox: string } } | undefined => {
+    if (seen?.head?.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
+    const { versionstamp } = seen.mailbox;
+    if (versionstamp !== null && mailboxPostId(seen.mailbox) === entry.postId) {
+      return { value: { mailbox: versionstamp } };
+    }
+    if (versionstamp !== version) throw new MailboxConflictError(runId);
+    return undefined;
+  };
+
+  const before = settled();
+  if (before !== undefined) return before.value;
+  const posted = await session.settle(call, "post", {
+    build: async () => {
+      const checks: Check[] = [{ key: mailboxKey(runId), versionstamp: version }];
+      // Without a version only the head tells this run from a later one of the same id.
+      if (version === null) checks.push({ key: headKey(runId), versionstamp: seen!.head!.stamp });
+      checks.push({ key: restKey(runId), versionstamp: null });
+      return await prepared.op(checks, mailboxes.drops(runId, version));
+    },
+    done: (stamp) => {
+      mailboxes.replaced(runId, stamp, epoch, prepared.longMailbox, value.length);
+      return { mailbox: stamp };
+    },
+    judge: async () => {
+      seen = await look(session, call, runId);
+      return settled();
+    },
+  });
+  if (prepared.rest) await putRest(session, call, runId);
+  return posted;
+}
+
+/** Puts the rows that did not fit in place. Their writer may end here: readers do the same. */
+async function putRest(session: Session, call: Call, runId: string): Promise<void> {
+  const entry = await session.get(call, restKey(runId));
+  if (entry.versionstamp !== null) await applyRest(session, call, entry);
+}

@@ -1,0 +1,98 @@
+import { messageOf, StoreError } from "../../errors.ts";
+import { host, nativeOpenKv } from "../../runtime/host.ts";
+
+/** A part of a key. Numbers sort after texts and `true` after both, which ends a range. */
+export type KeyPart = string | number | boolean;
+export type Key = readonly KeyPart[];
+
+/** The few calls of a Deno KV handle that the adapter makes. `Deno.Kv` and the `Kv` of `@deno/kv` have them. */
+export interface KvDriver {
+  getMany(keys: readonly Key[], options?: { readonly consistency?: "strong" }): Promise<readonly KvEntry[]>;
+  list(
+    selector: { readonly start: Key; readonly end: Key },
+    options: {
+      readonly limit: number;
+      readonly batchSize: number;
+      readonly reverse: boolean;
+      readonly consistency: "strong";
+    },
+  ): AsyncIterable<KvEntry>;
+  atomic(): KvAtomic;
+  close(): void;
+}
+
+/** An entry as the driver reads it; an absent key has no versionstamp. */
+export interface KvEntry {
+  readonly key: readonly unknown[];
+  readonly value: unknown;
+  readonly versionstamp: string | null;
+}
+
+/** One atomic operation. */
+export interface KvAtomic {
+  check(check: { readonly key: Key; readonly versionstamp: string | null }): this;
+  set(key: Key, value: Uint8Array): this;
+  delete(key: Key): this;
+  commit(): Promise<{ readonly ok: true; readonly versionstamp: string } | { readonly ok: false }>;
+}
+
+/** A handle and how many checks it takes in one operation. */
+export interface OpenedDriver {
+  readonly kv: KvDriver;
+  readonly maxChecks: number;
+}
+
+/** The checks that each implementation takes in one operation. */
+const NATIVE_CHECKS = 100;
+export const PACKAGE_CHECKS = 10;
+
+/** Opens the file with what the host has: its own KV on Deno, the package `@deno/kv` on Bun and Node. */
+export async function openDriver(path: string): Promise<OpenedDriver> {
+  if (host === "deno") {
+    const open = nativeOpenKv();
+    if (open === undefined) {
+      throw new StoreError(
+        "open",
+        `this Deno has no KV; add "unstable": ["kv"] to deno.json or run with --unstable-kv`,
+      );
+    }
+    return { kv: await opening(path, open(path)) as KvDriver, maxChecks: NATIVE_CHECKS };
+  }
+  return { kv: await openPackage(path), maxChecks: PACKAGE_CHECKS };
+}
+
+async function openPackage(path: string): Promise<KvDriver> {
+  let load: typeof import("@deno/kv");
+  try {
+    load = await import("@deno/kv");
+  } catch (cause) {
+    throw new StoreError("open", "the package @deno/kv cannot be loaded; install it, or use memoryStore()", {
+      cause,
+    });
+  }
+  // Values are bytes only, so the codec of other values is never needed; without one the package refuses to open on Bun.
+  const options = { implementation: "sqlite", encodeV8: refuseCodec, decodeV8: refuseCodec } as const;
+  return await opening(path, load.openKv(path, options)) as unknown as KvDriver;
+}
+
+function refuseCodec(): never {
+  throw new StoreError("open", "the store holds a value that is not bytes; it was not written by superstep");
+}
+
+async function opening<T>(path: string, kv: Promise<T>): Promise<T> {
+  try {
+    return await kv;
+  } catch (cause) {
+    const native = /napi interface|native binding|Unsupported (OS|architecture)/i.test(messageOf(cause));
+    throw new StoreError(
+      "open",
+      native
+        ? "@deno/kv has no native build for this system (musl and some arm64 systems lack one); " +
+          "run on Deno, on a glibc image, or use memoryStore() or another store"
+        : `the file ${
+          JSON.stringify(path)
+        } cannot be opened; check that its folder exists and can be written`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import type { CatalogRow, WaitRow, WakeRow } from "../store.ts";
+import type { Key, KeyPart } from "./driver.ts";
+
+/**
+ * The keys of a store, all under one prefix so that the file may hold other things beside it. Whatever belongs to the
+ * history of a run is under its epoch, which no two runs share, also not two of the same id.
+ */
+const ROOT = "ss1";
+
+// ---- one run
+
+/** Where the run is: epoch, revision, snapshot, owner, append id. Its versionstamp is the token of the head. */
+export const headKey = (runId: string): Key => [ROOT, "h", runId];
+export const mailboxKey = (runId: string): Key => [ROOT, "m", runId];
+export const recordKey = (epoch: string, revision: number): Key => [ROOT, "r", epoch, revision];
+export const partKey = (
+  epoch: string,
+  revision: number,
+  index: number,
+): Key => [ROOT, "p", epoch, revision, index];
+/** A slice of bytes too long for a value; `blob` is unique to one try of an append. */
+export const chunkKey = (epoch: string, blob: string, slot: KeyPart, i: number): Key => [
+  ROOT,
+  "b",
+  epoch,
+  blob,
+  slot,
+  i,
+];
+/** Index rows that did not fit into the operation they belong to. */
+export const restKey = (runId: string): Key => [ROOT, "t", runId];
+export const restRoot: Key = [ROOT, "t"];
+/** A purge that has begun. */
+export const goneKey = (runId: string): Key => [ROOT, "g", runId];
+/** An open wait, or its tombstone. */
+export const waitKey = (runId: string, waitId: string): Key => [ROOT, "w", runId, waitId];
+/** When the run is to be woken, so that a purge finds the row. */
+export const wakeOfKey = (runId: string): Key => [ROOT, "kr", runId];
+export const catalogKey = (runId: string): Key => [ROOT, "c", runId];
+
+// ---- indices: everything is in the key
+
+export const catalogIndex = (field: "all" | "graph" | "status" | "reason" | "tag", value = ""): Key => [
+  ROOT,
+  "ci",
+  field,
+  value,
+];
+/** Open waits of every run, or of one. */
+export const inboxIndex = (runId?: string): Key => runId === undefined ? [ROOT, "wa"] : [ROOT, "wr", runId];
+export const wakeIndex: Key = [ROOT, "k"];
+export const ownedIndex = (ownerId: string): Key => [ROOT, "o", ownerId];
+export const pokeIndex = (ownerId: string): Key => [ROOT, "q", ownerId];
+
+/** Every index key of a row of the catalog. */
+export function catalogKeys(row: CatalogRow): Key[] {
+  const prefixes = [
+    catalogIndex("all"),
+    catalogIndex("graph", row.graphId),
+    catalogIndex("status", row.status),
+  ];
+  if (row.reason !== undefined) prefixes.push(catalogIndex("reason", row.reason));
+  for (const tag of new Set(row.tags)) prefixes.push(catalogIndex("tag", tag));
+  return prefixes.map((prefix) => [...prefix, row.createdAt, row.runId]);
+}
+
+/** Every index key of an open wait; a tombstone knows enough to delete them. */
+export function inboxKeys(row: Pick<WaitRow, "runId" | "waitId" | "openedAt">): Key[] {
+  const place = [row.openedAt, row.runId, row.waitId];
+  return [[...inboxIndex(), ...place], [...inboxIndex(row.runId), ...place]];
+}
+
+export const wakeKey = (row: WakeRow): Key => [...wakeIndex, row.due, row.runId];
+
+// ---- processes
+
+/** Written once; its absence is final. */
+export const ownerKey = (ownerId: string): Key => [ROOT, "owner", ownerId];
+export const ownerRoot: Key = [ROOT, "owner"];
+export const beatKey = (ownerId: string): Key => [ROOT, "beat", ownerId];
+export const beatRoot: Key = [ROOT, "beat"];
+
+// ---- staging
+
+/** Names the chunks of an append in preparation; the append succeeds only while it exists. */
+export const manifestKey = (blob: string): Key => [ROOT, "s", blob];
+export const manifestRoot: Key = [ROOT, "s"];
+/** A manifest that was swept: its chunks are being deleted. */
+export const deadKey = (blob: string): Key => [ROOT, "d", blob];
+export const deadRoot: Key = [ROOT, "d"];
+
+/** The range of every key below a prefix. */
+export function below(prefix: Key): { readonly start: Key; readonly end: Key } {
+  return { start: prefix, end: [...prefix, true] };
+}
+
+const utf8 = new TextEncoder();
+
+/** How many bytes a key takes, rounded up. */
+export function keyBytes(key: Key): number {
+  let bytes = 0;
+  for (const part of key) {
+    bytes += typeof part === "string" ? 2 + (isAscii(part) ? part.length : utf8.encode(part).length) : 9;
+  }
+  return bytes;
+}
+
+function isAscii(text: string): boolean {
+  // deno-lint-ignore no-control-regex
+  return /^[\x00-\x7f]*$/.test(text);
+}

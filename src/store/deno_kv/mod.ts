@@ -1,0 +1,148 @@
+/**
+ * The Deno KV store: one file, the same on Deno (its own KV), Bun and Node (`@deno/kv`).
+ *
+ * @module
+ */
+import { StoreError } from "../../errors.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { systemRuntime } from "../../runtime/system.ts";
+import { checkAppend, checkKeyText, checkPost } from "../limits.ts";
+import type { CallOptions, Store } from "../store.ts";
+import { append, post, type Writers } from "./append.ts";
+import { type KvDriver, openDriver, PACKAGE_CHECKS } from "./driver.ts";
+import { list, waits, wakes } from "./listing.ts";
+import { OwnerStamps } from "./owner_stamps.ts";
+import { kvOwners } from "./owners.ts";
+import { purge } from "./purge.ts";
+import { inspect, parts, range, type Readers, tail, wait } from "./read.ts";
+import { Mailboxes } from "./run_state.ts";
+import { type Call, type CommitEvent, Session } from "./session.ts";
+import { sweepStaging } from "./stage.ts";
+
+export type { KvAtomic, KvDriver, KvEntry } from "./driver.ts";
+export type { CommitEvent, CommitKind } from "./session.ts";
+
+/** How a Deno KV store is opened. */
+export interface DenoKvOptions {
+  /**
+   * The most checks that one operation may carry.
+   * @default what the driver takes: 100 on Deno, 10 elsewhere
+   */
+  readonly maxChecks?: number;
+  /**
+   * How long a call waits, in milliseconds, while other processes keep the file busy.
+   * @default 30000
+   */
+  readonly lockDeadline?: number;
+  /**
+   * The age, in milliseconds, after which an unfinished large append is taken for abandoned and swept.
+   * @default 3600000
+   */
+  readonly sweepAfter?: number;
+  /** The clock, timers, ids and randomness. @default the system's */
+  readonly runtime?: Runtime;
+  /** An open handle to use instead of opening `path`; `close` closes it. */
+  readonly kv?: KvDriver;
+  /** Called before and after every commit; an error that it throws ends the call there, as a crash would. */
+  readonly onCommit?: (event: CommitEvent) => void | Promise<void>;
+}
+
+/** A store on a Deno KV file. */
+export interface DenoKvStore extends Store {
+  /**
+   * Removes what writers that stopped in the middle of a large append left behind; answers how many they were. A store
+   * does this by itself whenever a process registers as an owner.
+   *
+   * @param options `olderThan`: only what is at least that many milliseconds old; by default `sweepAfter`
+   */
+  sweep(options?: CallOptions & { readonly olderThan?: number }): Promise<number>;
+}
+
+const LOCK_DEADLINE = 30_000;
+const SWEEP_AFTER = 3_600_000;
+
+/**
+ * Opens the Deno KV file at `path`. Several processes, also of different runtimes, may have it open at the same time.
+ *
+ * @example
+ * ```ts ignore
+ * const store = await denoKv("./superstep.db");
+ * ```
+ * @throws {StoreError} when the file cannot be opened, or this system has no native build of `@deno/kv`
+ */
+export async function denoKv(path: string, options: DenoKvOptions = {}): Promise<DenoKvStore> {
+  const { runtime = systemRuntime, lockDeadline = LOCK_DEADLINE, sweepAfter = SWEEP_AFTER } = options;
+  const opened = options.kv === undefined
+    ? await openDriver(path)
+    : { kv: options.kv, maxChecks: options.maxChecks ?? PACKAGE_CHECKS };
+  const maxChecks = options.maxChecks ?? opened.maxChecks;
+  if (!Number.isSafeInteger(maxChecks) || maxChecks < PACKAGE_CHECKS) {
+    throw new StoreError("open", `maxChecks is ${maxChecks}; an append needs up to ${PACKAGE_CHECKS}`);
+  }
+  const session = new Session(opened.kv, { runtime, lockDeadline, maxChecks, onCommit: options.onCommit });
+  const stamps = new OwnerStamps(session);
+  const mailboxes = new Mailboxes(session);
+  const writers: Writers = { session, stamps, mailboxes };
+  const readers: Readers = writers;
+
+  function begin(op: string, runId: string, options: CallOptions | undefined): Call {
+    const call = session.begin(op, runId, options);
+    checkKeyText(op, "run id", runId);
+    return call;
+  }
+
+  return {
+    info: { name: "deno-kv", durable: true },
+    owners: kvOwners(session, stamps, sweepAfter),
+    async append(runId, revision, entry, options) {
+      const call = begin("append", runId, options);
+      checkAppend(revision, entry);
+      return await append(writers, call, runId, revision, entry);
+    },
+    async post(runId, entry, options) {
+      const call = begin("post", runId, options);
+      checkPost(entry);
+      return await post(writers, call, runId, entry);
+    },
+    async tail(runId, options) {
+      return await tail(readers, begin("tail", runId, options), runId);
+    },
+    async range(runId, from, limit, options) {
+      return await range(readers, begin("range", runId, options), runId, from, limit);
+    },
+    async parts(runId, epoch, refs, options) {
+      return await parts(readers, begin("parts", runId, options), runId, epoch, refs);
+    },
+    async inspect(runId, revision, writer, options) {
+      return await inspect(readers, begin("inspect", runId, options), runId, revision, writer);
+    },
+    async wait(runId, waitId, options) {
+      const call = begin("wait", runId, options);
+      checkKeyText("wait", "wait id", waitId);
+      return await wait(readers, call, runId, waitId);
+    },
+    async list(query, options) {
+      return await list(session, session.begin("list", undefined, options), query);
+    },
+    async waits(query, options) {
+      return await waits(session, session.begin("waits", undefined, options), query);
+    },
+    async wakes(until, limit, options) {
+      return await wakes(session, session.begin("wakes", undefined, options), until, limit);
+    },
+    async purge(runId, options) {
+      await purge(session, begin("purge", runId, options), runId);
+    },
+    async sweep({ olderThan = sweepAfter, ...options } = {}) {
+      return await sweepStaging(
+        session,
+        session.begin("sweep", undefined, options),
+        runtime.now() - olderThan,
+      );
+    },
+    // deno-lint-ignore require-await
+    async close() {
+      session.close();
+    },
+  };
+}

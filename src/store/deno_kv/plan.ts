@@ -1,0 +1,115 @@
+import type { AppendEntry, MailboxWrite, PostEntry } from "../store.ts";
+import { chunkCount, Packer } from "./blob.ts";
+import { mailboxKey, partKey, pokeIndex, recordKey } from "./keys.ts";
+import { fits, type Write } from "./op.ts";
+import { packRest } from "./rest.ts";
+import { mark, runWrites, waitWrites, wakeWrites } from "./rows.ts";
+import { headWrite, MAILBOX_SLOT } from "./run_state.ts";
+
+/**
+ * How an append or a post is written. Sizes are known before anything is: what fits goes in one operation; what does
+ * not is staged as chunks first; index rows that still do not fit become a rest.
+ */
+export interface Plan {
+  /** The writes of the operation that makes it happen. */
+  readonly writes: readonly Write[];
+  /** What must be there before; empty when one operation does it all. */
+  readonly staged: readonly Write[];
+  /** Whether a rest has to be put in place afterwards. */
+  readonly rest: boolean;
+  /** The blob that holds the mailbox, when it is a long one. */
+  readonly longMailbox: string | undefined;
+}
+
+/** The longest payload that stays in its value when chunks are staged anyway. */
+const STAGED_INLINE = 2048;
+
+/** Where a record's bytes are among the chunks of its blob; its parts are in slots 0, 1, … */
+export const RECORD_SLOT = "r";
+
+interface Draft {
+  readonly rows: readonly Write[];
+  readonly waits: readonly Write[];
+}
+
+export function planAppend(
+  runId: string,
+  revision: number,
+  epoch: string,
+  entry: AppendEntry,
+  newBlob: () => string,
+): Plan {
+  const { appendId, index, mailbox } = entry;
+  const fixed = [
+    headWrite(runId, { snapshot: entry.snapshot, owner: entry.owner, appendId }, epoch, revision),
+    ...(index === undefined ? [] : runWrites(runId, index)),
+  ];
+  return plan(runId, epoch, newBlob, mailbox, (packer, blob) => {
+    const partsBlob = blob !== undefined && entry.parts.length > 0 ? blob : 0;
+    const rows = [
+      ...fixed,
+      packer.pack(recordKey(epoch, revision), RECORD_SLOT, [appendId, partsBlob], entry.record),
+    ];
+    entry.parts.forEach((part, i) => {
+      if (partsBlob !== 0) packer.cut(i, part);
+      else rows.push(packer.pack(partKey(epoch, revision, i), i, [], part));
+    });
+    if (mailbox !== undefined) rows.push(packMailbox(packer, runId, epoch, appendId, mailbox));
+    return { rows, waits: waitWrites(packer, epoch, index?.opened ?? [], index?.closed ?? []) };
+  });
+}
+
+export function planPost(runId: string, epoch: string, entry: PostEntry, newBlob: () => string): Plan {
+  const fixed = [
+    ...(entry.wake === undefined ? [] : wakeWrites(runId, entry.wake.from, entry.wake.to)),
+    ...(entry.poke === undefined ? [] : [mark([...pokeIndex(entry.poke), runId])]),
+  ];
+  return plan(runId, epoch, newBlob, entry.mailbox, (packer) => ({
+    rows: [...fixed, packMailbox(packer, runId, epoch, entry.postId, entry.mailbox)],
+    waits: waitWrites(packer, epoch, [], entry.closed ?? []),
+  }));
+}
+
+/** @param draft packs everything; a blob is given when whatever can be staged shall be */
+function plan(
+  runId: string,
+  epoch: string,
+  newBlob: () => string,
+  mailbox: MailboxWrite | undefined,
+  draft: (packer: Packer, blob: string | undefined) => Draft,
+): Plan {
+  let blob: string | undefined;
+  const blobOf = () => blob ??= newBlob();
+  const done = (writes: readonly Write[], staged: readonly Write[], inline: number, rest: boolean): Plan => ({
+    writes,
+    staged,
+    rest,
+    longMailbox: mailbox !== undefined && mailbox.value.length > inline ? blob : undefined,
+  });
+
+  const packer = new Packer(epoch, blobOf);
+  const { rows, waits } = draft(packer, undefined);
+  const single = [...rows, ...waits, ...packer.chunks];
+  if (fits(single)) {
+    const isLong = packer.chunks.some(({ key }) => key.includes(MAILBOX_SLOT));
+    return done(single, [], isLong ? 0 : Infinity, false);
+  }
+
+  const stager = new Packer(epoch, blobOf, STAGED_INLINE);
+  const staged = draft(stager, blobOf());
+  const main = [...staged.rows, ...staged.waits];
+  if (fits(main)) return done(main, stager.chunks, STAGED_INLINE, false);
+
+  const rest = packRest(stager, runId, epoch, staged.waits);
+  return done([...staged.rows, rest], stager.chunks, STAGED_INLINE, true);
+}
+
+function packMailbox(
+  packer: Packer,
+  runId: string,
+  epoch: string,
+  postId: string,
+  { value }: MailboxWrite,
+): Write {
+  return packer.pack(mailboxKey(runId), MAILBOX_SLOT, [postId, epoch, chunkCount(value.length)], value);
+}

@@ -1,0 +1,54 @@
+import { manifestKey } from "./keys.ts";
+import type { Check, Op, Write } from "./op.ts";
+import type { Plan } from "./plan.ts";
+import type { Call, Session } from "./session.ts";
+import { stage } from "./stage.ts";
+
+/** A plan with its staging, kept over the tries of one append. */
+export class Prepared {
+  readonly #session: Session;
+  readonly #call: Call;
+  readonly #epoch: string;
+  readonly #plan: (newBlob: () => string) => Plan;
+  #made: Plan | undefined;
+  #blob: string | undefined;
+  #manifest: Check | undefined;
+
+  constructor(session: Session, call: Call, epoch: string, plan: (newBlob: () => string) => Plan) {
+    this.#session = session;
+    this.#call = call;
+    this.#epoch = epoch;
+    this.#plan = plan;
+  }
+
+  /** Whether rows remain to be put in place once the operation succeeded. */
+  get rest(): boolean {
+    return this.#made?.rest ?? false;
+  }
+
+  get longMailbox(): string | undefined {
+    return this.#made?.longMailbox;
+  }
+
+  /** The operation, with everything staged that it needs; `undefined` when the sweeper removed what was staged. */
+  async op(checks: readonly Check[], drops: readonly Write[]): Promise<Op | undefined> {
+    if (this.#manifest !== undefined && !await this.#stands(this.#manifest)) this.#made = undefined;
+    if (this.#made === undefined) {
+      this.#manifest = undefined;
+      this.#made = this.#plan(() => this.#blob = this.#session.runtime.uuid());
+    }
+    const { writes, staged } = this.#made;
+    if (staged.length === 0) return { checks, writes: drops.length === 0 ? writes : [...writes, ...drops] };
+    this.#manifest ??= await stage(this.#session, this.#call, this.#epoch, this.#blob!, staged);
+    if (this.#manifest === undefined) {
+      this.#made = undefined;
+      return undefined;
+    }
+    const clear = { key: manifestKey(this.#blob!), value: null };
+    return { checks: [...checks, this.#manifest], writes: [...writes, ...drops, clear] };
+  }
+
+  async #stands(manifest: Check): Promise<boolean> {
+    return (await this.#session.get(this.#call, manifest.key)).versionstamp === manifest.versionstamp;
+  }
+}

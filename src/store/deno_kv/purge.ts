@@ -1,0 +1,118 @@
+import type { CatalogRow, WakeRow } from "../store.ts";
+import { unpack } from "./blob.ts";
+import type { Key, KvEntry } from "./driver.ts";
+import { corrupt, frame, unframe } from "./frame.ts";
+import {
+  below,
+  catalogKey,
+  catalogKeys,
+  chunkKey,
+  goneKey,
+  headKey,
+  inboxKeys,
+  mailboxKey,
+  ownedIndex,
+  partKey,
+  recordKey,
+  waitKey,
+  wakeKey,
+  wakeOfKey,
+} from "./keys.ts";
+import { storedRow, storedWait } from "./rows.ts";
+import { look } from "./run_state.ts";
+import type { Call, Session } from "./session.ts";
+import { deleteRange } from "./stage.ts";
+
+const WAITS_AT_ONCE = 100;
+
+/**
+ * Removes a run. One operation removes the head and whatever leads to the run and notes that it is gone; the rest
+ * follows. Until the note is deleted, no run of that id can begin, so nothing of the old one is met by a new one.
+ */
+export async function purge(session: Session, call: Call, runId: string): Promise<void> {
+  await session.settle(call, "purge", {
+    build: async () => {
+      const { head, others } = await look(session, call, runId, [
+        catalogKey(runId),
+        wakeOfKey(runId),
+        goneKey(runId),
+      ]);
+      if (head === undefined) return undefined;
+      const [catalog, wake] = [others[0]!, others[1]!];
+      const keys: Key[] = [headKey(runId), mailboxKey(runId), catalogKey(runId), wakeOfKey(runId)];
+      if (catalog.versionstamp !== null) {
+        keys.push(
+          ...catalogKeys(
+            storedRow<CatalogRow>(unframe(catalog.value, "a catalog row").meta, "a catalog row"),
+          ),
+        );
+      }
+      if (wake.versionstamp !== null) {
+        keys.push(wakeKey(storedRow<WakeRow>(unframe(wake.value, "a wake").meta, "a wake")));
+      }
+      if (head.owner !== null) keys.push([...ownedIndex(head.owner), runId]);
+      return {
+        checks: [
+          { key: headKey(runId), versionstamp: head.stamp },
+          { key: wakeOfKey(runId), versionstamp: wake.versionstamp },
+        ],
+        writes: [
+          ...keys.map((key) => ({ key, value: null })),
+          { key: goneKey(runId), value: frame([head.position.epoch]) },
+        ],
+      };
+    },
+    done: () => {},
+    judge: async () =>
+      (await look(session, call, runId)).head === undefined ? { value: undefined } : undefined,
+  });
+  await finishPurge(session, call, runId);
+}
+
+/**
+ * Finishes a purge that has begun, here or in a process that ended. Two may do so at once, so whatever another run of
+ * the same id could have too is deleted only while the note is there.
+ */
+export async function finishPurge(session: Session, call: Call, runId: string): Promise<void> {
+  const gone = await session.get(call, goneKey(runId));
+  if (gone.versionstamp === null) return;
+  const [epoch] = unframe(gone.value, "a note of a purge").meta;
+  if (typeof epoch !== "string") throw corrupt("a note of a purge");
+  const range = below(waitKey(runId, "").slice(0, -1));
+  for (;;) {
+    const entries = await session.list(call, range, WAITS_AT_ONCE);
+    const keys = entries.flatMap((entry) => {
+      const { row } = storedWait(unpack(entry, "the row of a wait"));
+      return [waitKey(runId, row.waitId), ...inboxKeys({ ...row, runId })];
+    });
+    if (keys.length === 0) break;
+    if (!await deleteWhile(session, call, gone, keys)) return;
+  }
+  for (const prefix of [recordKey(epoch, 0), partKey(epoch, 0, 0).slice(0, -1), chunksOf(epoch)]) {
+    await deleteRange(session, call, "purge", below(prefix.slice(0, -1)));
+  }
+  await deleteWhile(session, call, gone, [goneKey(runId)]);
+}
+
+function chunksOf(epoch: string): Key {
+  return chunkKey(epoch, "", 0, 0).slice(0, -2);
+}
+
+/** Deletes keys while the note stands; false once another process has finished the purge. */
+async function deleteWhile(
+  session: Session,
+  call: Call,
+  note: KvEntry,
+  keys: readonly Key[],
+): Promise<boolean> {
+  const key = note.key as Key;
+  return await session.settle(call, "purge", {
+    build: () => ({
+      checks: [{ key, versionstamp: note.versionstamp }],
+      writes: keys.map((key) => ({ key, value: null })),
+    }),
+    done: () => true,
+    judge: async () =>
+      (await session.get(call, key)).versionstamp === note.versionstamp ? undefined : { value: false },
+  });
+}

@@ -1,0 +1,106 @@
+import type { CatalogRow, ClosedWait, IndexChanges, WaitRow, WakeRow } from "../store.ts";
+import type { Packed, Packer } from "./blob.ts";
+import type { Key } from "./driver.ts";
+import { corrupt, frame } from "./frame.ts";
+import { catalogKey, catalogKeys, inboxKeys, ownedIndex, waitKey, wakeKey, wakeOfKey } from "./keys.ts";
+import type { Write } from "./op.ts";
+
+/**
+ * Index rows. A row is kept once, under its own key; the keys of the indices hold no value of theirs, so that a change
+ * of status moves two keys and rewrites one row.
+ */
+const MARK = frame([]);
+
+export function mark(key: Key): Write {
+  return { key, value: MARK };
+}
+
+export function drop(key: Key): Write {
+  return { key, value: null };
+}
+
+/** The writes that change the row of a run and of what wakes and owns it: always part of the operation itself. */
+export function runWrites(runId: string, index: IndexChanges): Write[] {
+  const writes: Write[] = [];
+  if (index.catalog !== undefined) writes.push(...catalogWrites(index.catalog.from, index.catalog.to));
+  if (index.wake !== undefined) writes.push(...wakeWrites(runId, index.wake.from, index.wake.to));
+  const { from, to } = index.owned ?? {};
+  if (from !== to) {
+    if (from !== undefined) writes.push(drop([...ownedIndex(from), runId]));
+    if (to !== undefined) writes.push(mark([...ownedIndex(to), runId]));
+  }
+  return writes;
+}
+
+/** The writes that open and close waits. */
+export function waitWrites(
+  packer: Packer,
+  epoch: string,
+  opened: readonly WaitRow[],
+  closed: readonly ClosedWait[],
+): Write[] {
+  const writes: Write[] = [];
+  for (const row of opened) {
+    const { body, ...rest } = row;
+    writes.push(packer.pack(waitKey(row.runId, row.waitId), `w${row.waitId}`, ["open", epoch, rest], body));
+    for (const key of inboxKeys(row)) writes.push({ key, value: frame([row.graphId, row.name]) });
+  }
+  for (const wait of closed) {
+    writes.push({ key: waitKey(wait.runId, wait.waitId), value: frame([0, "closed", epoch, wait]) });
+    for (const key of inboxKeys(wait)) writes.push(drop(key));
+  }
+  return writes;
+}
+
+export function wakeWrites(runId: string, from: WakeRow | undefined, to: WakeRow | undefined): Write[] {
+  const writes: Write[] = [];
+  if (from !== undefined && from.due !== to?.due) writes.push(drop(wakeKey(from)));
+  if (to === undefined) {
+    writes.push(drop(wakeOfKey(runId)));
+  } else {
+    writes.push({ key: wakeKey(to), value: frame([to]) }, { key: wakeOfKey(runId), value: frame([to]) });
+  }
+  return writes;
+}
+
+function catalogWrites(from: CatalogRow | undefined, to: CatalogRow): Write[] {
+  const writes: Write[] = [{ key: catalogKey(to.runId), value: frame([to]) }];
+  const kept = new Set<string>();
+  const now = catalogKeys(to);
+  const before = from === undefined ? [] : catalogKeys(from);
+  const past = new Set(before.map(nameOf));
+  for (const key of now) {
+    kept.add(nameOf(key));
+    if (!past.has(nameOf(key))) writes.push(mark(key));
+  }
+  for (const key of before) if (!kept.has(nameOf(key))) writes.push(drop(key));
+  return writes;
+}
+
+function nameOf(key: Key): string {
+  return JSON.stringify(key);
+}
+
+/** What the row of a wait says. */
+export type StoredWait =
+  | { readonly state: "open"; readonly epoch: string; readonly row: Omit<WaitRow, "body"> }
+  | { readonly state: "closed"; readonly epoch: string; readonly row: ClosedWait };
+
+/** Reads the row of a wait, apart from its body. */
+export function storedWait(packed: Packed): StoredWait {
+  const [state, epoch, row] = packed.meta;
+  if (
+    (state !== "open" && state !== "closed") || typeof epoch !== "string" || typeof row !== "object" ||
+    row === null
+  ) {
+    throw corrupt("the row of a wait");
+  }
+  return { state, epoch, row } as StoredWait;
+}
+
+/** Reads a row that is kept as one object. */
+export function storedRow<T>(meta: readonly unknown[], what: string): T {
+  const row = meta[0];
+  if (typeof row !== "object" || row === null) throw corrupt(what);
+  return row as T;
+}

@@ -1,0 +1,174 @@
+import type { Position } from "../store.ts";
+import { bodyOf, chunkCount, type Packed, unpack } from "./blob.ts";
+import type { Key, KvEntry } from "./driver.ts";
+import { corrupt, frame, unframe } from "./frame.ts";
+import { chunkKey, headKey, mailboxKey, recordKey, restKey } from "./keys.ts";
+import type { Write } from "./op.ts";
+import { applyRest } from "./rest.ts";
+import type { Call, Session } from "./session.ts";
+
+/** The head of a run, compact: it is written with every record. */
+export interface Head {
+  readonly position: Position;
+  readonly stamp: string;
+  readonly owner: string | null;
+  /** The newest revision that is a snapshot. */
+  readonly snapshot: number;
+  readonly appendId: string;
+}
+
+/** The position that a commit under `stamp` made. Its token holds all of it, so that no mixed-up one is taken for a head. */
+export function positionOf(epoch: string, revision: number, stamp: string): Position {
+  return { revision, epoch, token: `${stamp}/${revision}/${epoch}` };
+}
+
+const STAMP = /^[0-9a-f]{20}$/;
+
+/** The versionstamp of the head at a position; `undefined` for a position that no commit made. */
+export function stampAt({ revision, epoch, token }: Position): string | undefined {
+  const stamp = token.slice(0, 20);
+  return STAMP.test(stamp) && token === `${stamp}/${revision}/${epoch}` ? stamp : undefined;
+}
+
+export function headWrite(
+  runId: string,
+  head: Pick<Head, "snapshot" | "owner" | "appendId">,
+  epoch: string,
+  revision: number,
+): Write {
+  return { key: headKey(runId), value: frame([epoch, revision, head.snapshot, head.owner, head.appendId]) };
+}
+
+/** Reads a head, without trusting it. */
+export function headOf(entry: KvEntry): Head | undefined {
+  if (entry.versionstamp === null) return undefined;
+  const [epoch, revision, snapshot, owner, appendId] = unframe(entry.value, "the head of a run").meta;
+  if (
+    typeof epoch !== "string" || typeof appendId !== "string" ||
+    (owner !== null && typeof owner !== "string") ||
+    !isRevision(revision) || !isRevision(snapshot) || snapshot > revision
+  ) throw corrupt("the head of a run");
+  const { versionstamp } = entry;
+  return {
+    position: positionOf(epoch, revision, versionstamp),
+    stamp: versionstamp,
+    owner,
+    snapshot,
+    appendId,
+  };
+}
+
+function isRevision(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** What one read of a run finds, apart from further keys asked for. */
+export interface Look {
+  readonly head: Head | undefined;
+  readonly mailbox: KvEntry;
+  readonly others: readonly KvEntry[];
+}
+
+/** Reads head, mailbox and up to seven other keys at one moment, with every index row in place. */
+export async function look(
+  session: Session,
+  call: Call,
+  runId: string,
+  others: readonly Key[] = [],
+): Promise<Look> {
+  for (;;) {
+    const entries = await session.getMany(call, [
+      headKey(runId),
+      mailboxKey(runId),
+      restKey(runId),
+      ...others,
+    ]);
+    const rest = entries[2]!;
+    if (rest.versionstamp === null) {
+      return { head: headOf(entries[0]!), mailbox: entries[1]!, others: entries.slice(3) };
+    }
+    await applyRest(session, call, rest);
+  }
+}
+
+/** The append id of the record at `revision`, with the versionstamp that it was written under. */
+export async function appendIdAt(
+  session: Session,
+  call: Call,
+  head: Head | undefined,
+  revision: number,
+): Promise<{ readonly appendId: string; readonly stamp: string } | undefined> {
+  if (head === undefined || head.position.revision < revision) return undefined;
+  if (head.position.revision === revision) return { appendId: head.appendId, stamp: head.stamp };
+  const entry = await session.get(call, recordKey(head.position.epoch, revision));
+  if (entry.versionstamp === null) return undefined;
+  return { appendId: recordMeta(unpack(entry, "a record")).appendId, stamp: entry.versionstamp };
+}
+
+/** What a record says beside its bytes: its append id, and where its parts are when they were staged. */
+export function recordMeta(
+  packed: Packed,
+): { readonly appendId: string; readonly partsBlob: string | undefined } {
+  const [appendId, partsBlob] = packed.meta;
+  if (typeof appendId !== "string" || (partsBlob !== 0 && typeof partsBlob !== "string")) {
+    throw corrupt("a record");
+  }
+  return { appendId, partsBlob: partsBlob === 0 ? undefined : partsBlob };
+}
+
+/** The slot of a mailbox among the chunks of its blob. */
+export const MAILBOX_SLOT = "m";
+
+interface LongMailbox {
+  readonly version: string;
+  readonly keys: readonly Key[];
+}
+
+/** Reads mailboxes, and remembers the chunks of long ones so that whoever replaces one deletes them too. */
+export class Mailboxes {
+  readonly #session: Session;
+  readonly #long = new Map<string, LongMailbox>();
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  async read(
+    call: Call,
+    runId: string,
+    entry: KvEntry,
+  ): Promise<{ readonly version: string; readonly value: Uint8Array } | null> {
+    if (entry.versionstamp === null) return null;
+    const packed = unpack(entry, "a mailbox");
+    const [, epoch, count] = packed.meta;
+    if (typeof epoch !== "string" || typeof count !== "number") throw corrupt("a mailbox");
+    const value = await bodyOf(this.#session, call, packed, epoch, MAILBOX_SLOT);
+    if (packed.blob !== undefined) this.#note(runId, entry.versionstamp, epoch, packed.blob, count);
+    return { version: entry.versionstamp, value };
+  }
+
+  /** The deletions that go with replacing the mailbox of that version. */
+  drops(runId: string, version: string | null): Write[] {
+    const long = this.#long.get(runId);
+    if (long === undefined || long.version !== version) return [];
+    return long.keys.map((key) => ({ key, value: null }));
+  }
+
+  /** Notes what this handle has written in place of an older mailbox. */
+  replaced(runId: string, version: string, epoch: string, blob: string | undefined, length: number): void {
+    if (blob === undefined) this.#long.delete(runId);
+    else this.#note(runId, version, epoch, blob, chunkCount(length));
+  }
+
+  #note(runId: string, version: string, epoch: string, blob: string, count: number): void {
+    const keys = Array.from({ length: count }, (_, i) => chunkKey(epoch, blob, MAILBOX_SLOT, i));
+    this.#long.set(runId, { version, keys });
+  }
+}
+
+/** The id of the append or post that wrote a mailbox. */
+export function mailboxPostId(entry: KvEntry): string | undefined {
+  if (entry.versionstamp === null) return undefined;
+  const [postId] = unpack(entry, "a mailbox").meta;
+  return typeof postId === "string" ? postId : undefined;
+}

@@ -1,0 +1,245 @@
+import { messageOf, StoreError } from "../../errors.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import { checkSignal } from "../signal.ts";
+import type { CallOptions } from "../store.ts";
+import type { Key, KvDriver, KvEntry } from "./driver.ts";
+import type { Op } from "./op.ts";
+
+/** A commit, as a fault seam sees it: the `n`-th of this handle, about to be made or made. */
+export interface CommitEvent {
+  readonly kind: CommitKind;
+  readonly n: number;
+  readonly phase: "before" | "after";
+}
+
+/** What a commit is for. */
+export type CommitKind = "append" | "post" | "stage" | "rest" | "owner" | "poke" | "purge" | "sweep";
+
+/** One call of the store while it is at work. */
+export interface Call {
+  readonly op: string;
+  readonly runId: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** When patience with a locked file ends. */
+  readonly until: number;
+}
+
+/** What the driver said to a commit; without a stamp its outcome is in doubt. */
+export type Outcome =
+  | { readonly stamp: string }
+  | { readonly stamp?: undefined; readonly error?: unknown };
+
+/** A commit that is repeated until it is there or refused. */
+export interface Conditional<T> {
+  /** Builds the operation anew for each try; `undefined`: it cannot succeed as things are, judge at once. */
+  build(): Op | undefined | Promise<Op | undefined>;
+  /** What the call answers when the commit succeeded. */
+  done(stamp: string): T;
+  /** Reads back after doubt: an answer when it is there, a thrown error when it cannot be, `undefined` to try again. */
+  judge(): Promise<{ readonly value: T } | undefined>;
+}
+
+/** How a session treats its driver. */
+export interface SessionOptions {
+  readonly runtime: Runtime;
+  readonly lockDeadline: number;
+  readonly maxChecks: number;
+  readonly onCommit?: ((event: CommitEvent) => void | Promise<void>) | undefined;
+}
+
+/** Bytes that were there a moment ago: a purge or a newer version removed them while they were read. */
+export class TornRead extends Error {}
+
+/** Tries after doubt that no lock explains. */
+const MAX_TRIES = 16;
+const MAX_TORN = 5;
+const READ_KEYS = 10;
+const READ_ROWS = 500;
+const FIRST_DELAY = 4;
+const LONGEST_DELAY = 100;
+
+/** A handle on a file with its patience: every read and commit goes through here. */
+export class Session {
+  readonly #kv: KvDriver;
+  readonly #options: SessionOptions;
+  #commits = 0;
+  #closed = false;
+
+  constructor(kv: KvDriver, options: SessionOptions) {
+    this.#kv = kv;
+    this.#options = options;
+  }
+
+  get runtime(): Runtime {
+    return this.#options.runtime;
+  }
+
+  /** Begins a call, unless the store is closed or the signal is aborted. */
+  begin(op: string, runId?: string, options?: CallOptions): Call {
+    const call = {
+      op,
+      runId,
+      signal: options?.signal,
+      until: this.#options.runtime.now() + this.#options.lockDeadline,
+    };
+    this.#check(call);
+    return call;
+  }
+
+  async get(call: Call, key: Key): Promise<KvEntry> {
+    return (await this.getMany(call, [key]))[0]!;
+  }
+
+  /** Up to ten keys are one read, of one moment; more are read ten at a time, side by side. */
+  async getMany(call: Call, keys: readonly Key[]): Promise<readonly KvEntry[]> {
+    if (keys.length <= READ_KEYS) {
+      return await this.#read(call, () => this.#kv.getMany(keys, { consistency: "strong" }));
+    }
+    const batches: Promise<readonly KvEntry[]>[] = [];
+    for (let i = 0; i < keys.length; i += READ_KEYS) {
+      batches.push(this.getMany(call, keys.slice(i, i + READ_KEYS)));
+    }
+    return (await Promise.all(batches)).flat();
+  }
+
+  /** At most `limit` entries of a range; up to 500 are one read, of one moment. */
+  async list(
+    call: Call,
+    range: { readonly start: Key; readonly end: Key },
+    limit: number,
+    reverse = false,
+  ): Promise<readonly KvEntry[]> {
+    if (limit <= 0) return [];
+    return await this.#read(call, async () => {
+      const entries: KvEntry[] = [];
+      const batchSize = Math.min(limit, READ_ROWS);
+      const options = { limit, batchSize, reverse, consistency: "strong" } as const;
+      for await (const entry of this.#kv.list(range, options)) entries.push(entry);
+      return entries;
+    });
+  }
+
+  /** Commits once. Only the fault seam and misuse make it throw; a fault of the driver is an outcome in doubt. */
+  async commit(call: Call, kind: CommitKind, op: Op): Promise<Outcome> {
+    this.#check(call);
+    if (op.checks.length > this.#options.maxChecks) {
+      throw this.#fault(
+        call,
+        `an operation has ${op.checks.length} checks, ${this.#options.maxChecks} are allowed`,
+      );
+    }
+    const { onCommit } = this.#options;
+    const n = ++this.#commits;
+    if (onCommit !== undefined) await onCommit({ kind, n, phase: "before" });
+    const atomic = this.#kv.atomic();
+    for (const check of op.checks) atomic.check(check);
+    for (const { key, value } of op.writes) value === null ? atomic.delete(key) : atomic.set(key, value);
+    let outcome: Outcome;
+    try {
+      const result = await atomic.commit();
+      outcome = result.ok ? { stamp: result.versionstamp } : {};
+    } catch (error) {
+      outcome = { error };
+    }
+    if (onCommit !== undefined) await onCommit({ kind, n, phase: "after" });
+    return outcome;
+  }
+
+  /** Commits until it is there or refused. */
+  async settle<T>(call: Call, kind: CommitKind, work: Conditional<T>): Promise<T> {
+    for (let tries = 0;; tries++) {
+      const op = await work.build();
+      const outcome: Outcome = op === undefined ? {} : await this.commit(call, kind, op);
+      if (outcome.stamp !== undefined) return work.done(outcome.stamp);
+      const found = await work.judge();
+      if (found !== undefined) return found.value;
+      await this.#patience(call, tries, outcome.error);
+    }
+  }
+
+  /** Commits writes that may be repeated and demand nothing. */
+  async write(call: Call, kind: CommitKind, writes: Op["writes"]): Promise<void> {
+    await this.settle(call, kind, {
+      build: () => ({ checks: [], writes }),
+      done: () => {},
+      judge: () => Promise.resolve(undefined),
+    });
+  }
+
+  /** Reads again when what was being read was removed meanwhile. */
+  async whole<T>(call: Call, read: () => Promise<T>): Promise<T> {
+    for (let tries = 0;; tries++) {
+      try {
+        return await read();
+      } catch (error) {
+        if (!(error instanceof TornRead)) throw error;
+        if (tries >= MAX_TORN) throw this.#fault(call, `${error.message}; the file is damaged`, error);
+      }
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#kv.close();
+  }
+
+  async #read<T>(call: Call, read: () => Promise<T>): Promise<T> {
+    for (let tries = 0;; tries++) {
+      this.#check(call);
+      try {
+        return await read();
+      } catch (error) {
+        if (!isLocked(error)) throw this.#fault(call, "the driver could not read (see the cause)", error);
+        await this.#patience(call, tries, error);
+      }
+    }
+  }
+
+  #check(call: Call): void {
+    if (this.#closed) throw this.#fault(call, "the store is closed");
+    if (call.signal !== undefined) checkSignal(call.op, { signal: call.signal }, call.runId);
+  }
+
+  /** Waits before the next try, or gives up. */
+  async #patience(call: Call, tries: number, error: unknown): Promise<void> {
+    const { runtime } = this.#options;
+    if (this.#closed) throw this.#fault(call, "the store was closed before the outcome was known", error);
+    if (isLocked(error) ? runtime.now() >= call.until : tries + 1 >= MAX_TRIES) {
+      throw this.#fault(
+        call,
+        isLocked(error)
+          ? `other processes kept the file busy for ${this.#options.lockDeadline} ms; use fewer of them or raise lockDeadline`
+          : error === undefined
+          ? `the store refused ${tries + 1} times although nothing stands against it`
+          : `the driver failed ${tries + 1} times (see the cause); the outcome is not known`,
+        error,
+      );
+    }
+    const delay = runtime.random() * Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(tries, 10));
+    await new Promise<void>((resolve) => {
+      const stop = () => {
+        timer.cancel();
+        resolve();
+      };
+      const timer = runtime.wakeAt(runtime.now() + delay, () => {
+        call.signal?.removeEventListener("abort", stop);
+        resolve();
+      });
+      call.signal?.addEventListener("abort", stop, { once: true });
+    });
+    this.#check(call);
+  }
+
+  #fault(call: Call, problem: string, cause?: unknown): StoreError {
+    return new StoreError(call.op, problem, {
+      ...(cause === undefined ? {} : { cause }),
+      ...(call.runId === undefined ? {} : { runId: call.runId }),
+    });
+  }
+}
+
+/** SQLite says so at once when another process is writing. */
+function isLocked(error: unknown): boolean {
+  return error !== undefined && /\blocked\b|\bbusy\b/i.test(messageOf(error));
+}

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import type { ClosedWait } from "../../store/store.ts";
+import { bytes, entryAt, freshId, push, rejects, type StoreCase, text, waitRow } from "./support.ts";
+
+/** The mailbox: one versioned value per run that decides what is decided once. */
+export const mailboxCases: readonly StoreCase[] = [
+  {
+    title: "STORE-3, I2: an append and a post set the mailbox only while it has the version that they name",
+    run: async ({ store }) => {
+      const { position, mailbox } = await store.append(
+        "run",
+        0,
+        entryAt(null, { mailbox: { version: null, value: bytes("1") } }),
+      );
+      const second = await store.post("run", {
+        postId: freshId("post"),
+        mailbox: { version: mailbox!, value: bytes("2") },
+      });
+      assert.notEqual(second.mailbox, mailbox);
+      const stale = { version: mailbox!, value: bytes("stale") };
+      const fields = { runId: "run" };
+      await rejects(
+        store.post("run", { postId: freshId("post"), mailbox: stale }),
+        "MAILBOX_CONFLICT",
+        fields,
+      );
+      await rejects(
+        store.append("run", 1, entryAt(position, { mailbox: stale })),
+        "MAILBOX_CONFLICT",
+        fields,
+      );
+      const fresh = { version: null, value: bytes("fresh") };
+      await rejects(
+        store.post("run", { postId: freshId("post"), mailbox: fresh }),
+        "MAILBOX_CONFLICT",
+        fields,
+      );
+      const tail = await store.tail("run");
+      assert.equal(text(tail!.mailbox!.value), "2");
+      assert.equal(tail!.mailbox!.version, second.mailbox);
+      assert.deepEqual(tail!.position, position, "a post moves no head");
+      assert.equal(tail!.records.length, 1);
+    },
+  },
+  {
+    title: "STORE-3: an append that leaves the mailbox alone demands nothing of it",
+    run: async ({ store }) => {
+      const { position, mailbox } = await store.append(
+        "run",
+        0,
+        entryAt(null, { mailbox: { version: null, value: bytes("1") } }),
+      );
+      await store.post("run", { postId: freshId("post"), mailbox: { version: mailbox!, value: bytes("2") } });
+      const appended = await store.append("run", 1, entryAt(position));
+      assert.equal(appended.mailbox, undefined);
+      assert.equal(text((await store.tail("run"))!.mailbox!.value), "2");
+    },
+  },
+  {
+    title: "STORE-3: a post may make the first mailbox of a run, whose head moves beside it",
+    run: async ({ store }) => {
+      const at = await push(store, "run", null);
+      const [posted] = await Promise.all([
+        store.post("run", { postId: freshId("post"), mailbox: { version: null, value: bytes("first") } }),
+        push(store, "run", at),
+      ]);
+      const tail = await store.tail("run");
+      assert.deepEqual(tail!.mailbox, { version: posted.mailbox, value: bytes("first") });
+      assert.equal(tail!.position.revision, 1);
+    },
+  },
+  {
+    title: "STORE-3, I2: of a post and an append at one version exactly one wins, 100 times",
+    run: async ({ store, second }) => {
+      const other = await second();
+      let { position, mailbox } = await store.append(
+        "run",
+        0,
+        entryAt(null, { mailbox: { version: null, value: bytes("start") } }),
+      );
+      for (let round = 0; round < 100; round++) {
+        const version = mailbox!;
+        const [appended, posted] = await Promise.allSettled([
+          store.append(
+            "run",
+            position.revision + 1,
+            entryAt(position, { mailbox: { version, value: bytes("a") } }),
+          ),
+          other.post("run", { postId: freshId("post"), mailbox: { version, value: bytes("p") } }),
+        ]);
+        const wins = [appended, posted].filter(({ status }) => status === "fulfilled").length;
+        assert.equal(wins, 1, `round ${round}: ${wins} calls won`);
+        const tail = await store.tail("run");
+        assert.equal(text(tail!.mailbox!.value), appended.status === "fulfilled" ? "a" : "p");
+        for (const result of [appended, posted]) {
+          if (result.status === "rejected") assert.equal(result.reason.code, "MAILBOX_CONFLICT");
+        }
+        position = tail!.position;
+        mailbox = tail!.mailbox!.version;
+      }
+    },
+  },
+  {
+    title: "STORE-2, STORE-3: a post repeated under its id succeeds again and changes nothing",
+    run: async ({ store }) => {
+      await push(store, "run", null);
+      const entry = { postId: freshId("post"), mailbox: { version: null, value: bytes("1") } };
+      const posted = await store.post("run", entry);
+      assert.deepEqual(await store.post("run", entry), posted);
+      assert.equal((await store.tail("run"))!.mailbox!.version, posted.mailbox);
+    },
+  },
+  {
+    title:
+      "I1, I2: a post closes waits and changes the wake in one step with the mailbox, or does nothing at all",
+    run: async ({ store }) => {
+      const wake = { runId: "run", graphId: "graph", graphVersion: "v1", due: 5000 };
+      const { mailbox } = await store.append(
+        "run",
+        0,
+        entryAt(null, {
+          mailbox: { version: null, value: bytes("1") },
+          index: { opened: [waitRow("run", "w1"), waitRow("run", "w2")], wake: { to: wake } },
+        }),
+      );
+      const closed: ClosedWait = {
+        runId: "run",
+        waitId: "w1",
+        openedAt: 1000,
+        reason: "answered",
+        revision: 0,
+      };
+      const due = { ...wake, due: 1 };
+      const change = { closed: [closed], wake: { from: wake, to: due } };
+      const stale = { version: "other", value: bytes("x") };
+      await rejects(
+        store.post("run", { postId: freshId("post"), mailbox: stale, ...change }),
+        "MAILBOX_CONFLICT",
+      );
+      assert.equal((await store.waits({})).rows.length, 2);
+      assert.deepEqual(await store.wakes(10_000, 10), [wake]);
+      await store.post("run", {
+        postId: freshId("post"),
+        mailbox: { version: mailbox!, value: bytes("2") },
+        ...change,
+      });
+      assert.deepEqual((await store.waits({})).rows.map(({ waitId }) => waitId), ["w2"]);
+      assert.deepEqual(await store.wakes(10_000, 10), [due]);
+      const found = await store.wait("run", "w1");
+      assert.equal(found.open, null);
+      assert.deepEqual(found.closed, closed);
+      assert.equal(text(found.mailbox!.value), "2");
+    },
+  },
+];

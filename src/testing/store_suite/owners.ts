@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { bytes, entryAt, freshId, push, rejects, type StoreCase } from "./support.ts";
+
+/** Owners: who may append, and how the dead are told from the living. */
+export const ownerCases: readonly StoreCase[] = [
+  {
+    title: "STORE-4, O1: an append needs the owner key of its writer, and without one nothing is written",
+    run: async ({ store }) => {
+      const fields = { runId: "run", owner: "me" };
+      await rejects(
+        store.append("run", 0, entryAt(null, { writer: "me", owner: "me" })),
+        "OWNERSHIP_LOST",
+        fields,
+      );
+      assert.equal(await store.tail("run"), undefined);
+      await store.owners.register("me", 1);
+      const at = await push(store, "run", null, { writer: "me", owner: "me" });
+      assert.equal((await store.tail("run"))?.owner, "me");
+      await push(store, "run", at, { writer: "me", owner: null });
+      assert.equal((await store.tail("run"))?.owner, null);
+    },
+  },
+  {
+    title: "O1: burial is final: a buried owner can append nothing, beat no more and register no more",
+    run: async ({ store, second }) => {
+      const other = await second();
+      await store.owners.register("me", 1);
+      let at = await push(store, "run", null, { writer: "me", owner: "me" });
+      at = await push(store, "run", at, { writer: "me", owner: "me" });
+      const [row] = await other.owners.list();
+      assert.equal(await other.owners.bury("me", row!.beatVersion), true);
+      await rejects(
+        store.append("run", 2, entryAt(at, { writer: "me", owner: "me" })),
+        "OWNERSHIP_LOST",
+        { runId: "run", owner: "me" },
+      );
+      assert.equal(await store.owners.beat("me", 2), false);
+      await rejects(store.owners.register("me", 3), "STORE", { op: "register" });
+      assert.equal((await store.range("run", 0, 10)).length, 2);
+      const [buried] = await store.owners.list();
+      assert.deepEqual([buried!.ownerId, buried!.buried, buried!.beatAt], ["me", true, 1]);
+      assert.equal(
+        await other.owners.bury("me", row!.beatVersion),
+        true,
+        "burying the buried changes nothing",
+      );
+    },
+  },
+  {
+    title: "O1, STORE-2: an append that succeeded before the burial is still told as a success",
+    run: async ({ store }) => {
+      await store.owners.register("me", 1);
+      const entry = entryAt(null, { writer: "me", owner: "me" });
+      const appended = await store.append("run", 0, entry);
+      const [row] = await store.owners.list();
+      await store.owners.bury("me", row!.beatVersion);
+      assert.deepEqual(await store.append("run", 0, entry), appended);
+    },
+  },
+  {
+    title: "O1: an owner that has beaten since it was seen cannot be buried",
+    run: async ({ store }) => {
+      await store.owners.register("me", 1);
+      const [seen] = await store.owners.list();
+      assert.equal(await store.owners.beat("me", 7), true);
+      assert.equal(await store.owners.bury("me", seen!.beatVersion), false);
+      const [now] = await store.owners.list();
+      assert.equal(now!.beatAt, 7);
+      assert.equal(now!.buried, false);
+      assert.notEqual(now!.beatVersion, seen!.beatVersion);
+      assert.equal(await store.owners.bury("nobody", now!.beatVersion), false);
+      await push(store, "run", null, { writer: "me", owner: "me" });
+    },
+  },
+  {
+    title:
+      "STORE-4, O1: a claim from a living owner is RunBusyError, from a buried or unknown one it succeeds",
+    run: async ({ store }) => {
+      await store.owners.register("old", 1);
+      await store.owners.register("new", 1);
+      const at = await push(store, "run", null, { writer: "old", owner: "old" });
+      const claim = { writer: "new", owner: "new", absent: "old" };
+      await rejects(store.append("run", 1, entryAt(at, claim)), "RUN_BUSY", { runId: "run", owner: "old" });
+      assert.equal((await store.tail("run"))?.owner, "old");
+      const row = (await store.owners.list()).find(({ ownerId }) => ownerId === "old");
+      await store.owners.bury("old", row!.beatVersion);
+      const next = await push(store, "run", at, claim);
+      assert.equal((await store.tail("run"))?.owner, "new");
+      await push(store, "run", next, { writer: "new", owner: "new", absent: "never-was" });
+    },
+  },
+  {
+    title: "O1: a replaced owner learns that it lost the run before it learns of the newer head",
+    run: async ({ store }) => {
+      await store.owners.register("old", 1);
+      const at = await push(store, "run", null, { writer: "old", owner: "old" });
+      const [row] = await store.owners.list();
+      await store.owners.bury("old", row!.beatVersion);
+      await push(store, "run", at, { owner: null, absent: "old" });
+      await rejects(store.append("run", 1, entryAt(at, { writer: "old", owner: "old" })), "OWNERSHIP_LOST");
+    },
+  },
+  {
+    title: "O1: an owner id registers once, and every registered owner is listed with its beat",
+    run: async ({ store, second }) => {
+      await store.owners.register("a", 10);
+      await store.owners.register("b", 20);
+      await rejects((await second()).owners.register("a", 30), "STORE", { op: "register" });
+      const rows = (await store.owners.list()).map(({ ownerId, beatAt, buried }) => ({
+        ownerId,
+        beatAt,
+        buried,
+      }));
+      assert.deepEqual(rows.sort((x, y) => x.beatAt - y.beatAt), [
+        { ownerId: "a", beatAt: 10, buried: false },
+        { ownerId: "b", beatAt: 20, buried: false },
+      ]);
+      await rejects(store.owners.register("", 1), "STORE", { op: "register" });
+    },
+  },
+  {
+    title: "O1: owned-by rows change with the record that changes the owner, and outlive a burial",
+    run: async ({ store }) => {
+      await store.owners.register("me", 1);
+      const own = { writer: "me", owner: "me", index: { owned: { to: "me" } } };
+      const a = await push(store, "a", null, own);
+      await push(store, "b", null, own);
+      await push(store, "c", null, own);
+      assert.deepEqual(await store.owners.ownedBy("me", 10), ["a", "b", "c"]);
+      assert.deepEqual(await store.owners.ownedBy("me", 2), ["a", "b"]);
+      await push(store, "a", a, { writer: "me", owner: null, index: { owned: { from: "me" } } });
+      const [row] = await store.owners.list();
+      await store.owners.bury("me", row!.beatVersion);
+      assert.deepEqual(await store.owners.ownedBy("me", 10), ["b", "c"]);
+      const tail = await store.tail("b");
+      await push(store, "b", tail!.position, { owner: "you", index: { owned: { from: "me", to: "you" } } });
+      assert.deepEqual(await store.owners.ownedBy("me", 10), ["c"]);
+      assert.deepEqual(await store.owners.ownedBy("you", 10), ["b"]);
+    },
+  },
+  {
+    title: "O1: a forgotten owner leaves no trace",
+    run: async ({ store }) => {
+      await store.owners.register("me", 1);
+      await store.owners.register("other", 1);
+      const at = await push(store, "run", null, {
+        writer: "me",
+        owner: "me",
+        index: { owned: { to: "me" } },
+      });
+      const mailbox = { version: null, value: bytes("x") };
+      await store.post("run", { postId: freshId("post"), mailbox, poke: "me" });
+      const row = (await store.owners.list()).find(({ ownerId }) => ownerId === "me");
+      await store.owners.bury("me", row!.beatVersion);
+      await store.owners.forget("me");
+      assert.deepEqual((await store.owners.list()).map(({ ownerId }) => ownerId), ["other"]);
+      assert.deepEqual(await store.owners.ownedBy("me", 10), []);
+      assert.deepEqual(await store.owners.takePokes("me"), []);
+      await rejects(store.append("run", 1, entryAt(at, { writer: "me", owner: "me" })), "OWNERSHIP_LOST");
+    },
+  },
+  {
+    title: "I2: a poke reaches its owner once, from any handle",
+    run: async ({ store, second }) => {
+      const other = await second();
+      await store.owners.register("me", 1);
+      await store.owners.register("you", 1);
+      for (const runId of ["b", "a"]) {
+        await push(store, runId, null, { writer: "me", owner: "me" });
+        const mailbox = { version: null, value: bytes("x") };
+        await other.post(runId, { postId: freshId("post"), mailbox, poke: "me" });
+      }
+      assert.deepEqual(await store.owners.takePokes("you"), []);
+      assert.deepEqual(await store.owners.takePokes("me"), ["a", "b"]);
+      assert.deepEqual(await store.owners.takePokes("me"), []);
+    },
+  },
+  {
+    title: "O1: of two that bury one owner and claim its run, exactly one gets the run",
+    run: async ({ store, second }) => {
+      const other = await second();
+      for (const id of ["dead", "x", "y"]) await store.owners.register(id, 1);
+      const at = await push(store, "run", null, { writer: "dead", owner: "dead" });
+      const claim = async (handle: typeof store, id: string) => {
+        const row = (await handle.owners.list()).find(({ ownerId }) => ownerId === "dead");
+        assert.equal(await handle.owners.bury("dead", row!.beatVersion), true);
+        return await push(handle, "run", at, { writer: id, owner: id, absent: "dead" });
+      };
+      const results = await Promise.allSettled([claim(store, "x"), claim(other, "y")]);
+      const lost = results.filter((result) => result.status === "rejected");
+      assert.equal(lost.length, 1);
+      assert.equal(lost[0]!.reason.code, "REVISION_CONFLICT");
+    },
+  },
+];

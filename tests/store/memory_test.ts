@@ -1,0 +1,4 @@
+import { storeSuite } from "../../src/testing/store_suite.ts";
+import { openMemory } from "../support/stores.ts";
+
+storeSuite("memory", { open: openMemory });
