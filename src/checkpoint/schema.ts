@@ -1,0 +1,37 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { pathText, type Segment } from "./path.ts";
+
+/** What a schema has against a value. */
+export interface Issue {
+  /** Where, such as `orders[3].total`; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What a schema made of a value, or what it has against it. */
+export type Parsed =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
+
+/** Parses a value that stands at `path` of the whole. A schema that answers with a promise is refused. */
+export function parse(schema: StandardSchemaV1, value: unknown, path: readonly Segment[] = []): Parsed {
+  const result = schema["~standard"].validate(value);
+  if (result instanceof Promise) {
+    result.catch(() => {});
+    const message =
+      "its schema is asynchronous; use checks that answer at once, and do other checks in a vertex";
+    return { issues: [{ path: pathText(path), message }] };
+  }
+  if (result.issues === undefined) return { value: result.value };
+  return {
+    issues: result.issues.map((issue) => ({
+      path: pathText([...path, ...(issue.path ?? []).map(segmentOf)]),
+      message: issue.message,
+    })),
+  };
+}
+
+function segmentOf(step: PropertyKey | { readonly key: PropertyKey }): Segment {
+  const key = typeof step === "object" ? step.key : step;
+  return typeof key === "number" ? { kind: "index", index: key } : { kind: "field", key };
+}

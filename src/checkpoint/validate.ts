@@ -1,0 +1,142 @@
+/**
+ * Schemas as judges of values. A schema may shape the input of a run, with defaults and coercions; after that it only
+ * accepts or refuses, and the value stays the very object that a reducer made.
+ */
+
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { messageOf, ValidationError } from "../errors.ts";
+import { canonical } from "./canonical.ts";
+import { advance } from "./delta.ts";
+import { judgeChange } from "./judge.ts";
+import { ARRAY, type Patch, RECORD } from "./patch.ts";
+import { type Issue, parse } from "./schema.ts";
+
+export type { Issue } from "./schema.ts";
+
+/** The schema of a state, put to use. */
+export interface StateValidator<S> {
+  /**
+   * The state that an input makes: parsed, with defaults, canonical.
+   *
+   * @throws {ValidationError} When the schema refuses it, is asynchronous, or would refuse or change its own output,
+   * so that a state which it accepted now could not be loaded later.
+   * @throws {SerializationError} When it cannot be stored.
+   */
+  input(value: unknown): S;
+  /**
+   * What the schema has against `next`, or `undefined` when it accepts it.
+   *
+   * @param prev A state that it has accepted, which saves looking at what is still the same; `undefined` for none.
+   */
+  check(prev: S | undefined, next: S): readonly Issue[] | undefined;
+  /** A stored state, when the schema accepts it. Defaults do not apply: the state stays what the history says. */
+  load(value: unknown): S;
+}
+
+/** The validator of a schema; without one, everything that can be stored is a state. */
+export function stateValidator<S>(schema: StandardSchemaV1<unknown, S> | undefined): StateValidator<S> {
+  if (schema === undefined) {
+    return {
+      input: (value) => canonical(value, "the input") as S,
+      check: () => undefined,
+      load: (value) => value as S,
+    };
+  }
+  return {
+    input: (value) => parsedInput(schema, value),
+    check: (prev, next) =>
+      prev === undefined ? refusals(schema, next) : guarded(() => judgeChange(schema, prev, next)),
+    load(value) {
+      const issues = refusals(schema, value);
+      if (issues !== undefined) throw new ValidationError("the stored state", issues);
+      return value as S;
+    },
+  };
+}
+
+/**
+ * What `schema` makes of `value`, canonical.
+ *
+ * @param what Names the value in errors, such as `the answer to wait verdict`.
+ * @throws {ValidationError} When the schema refuses it or is asynchronous.
+ * @throws {SerializationError} When the value, or what the schema makes of it, cannot be stored.
+ */
+export function parseWith<T>(schema: StandardSchemaV1<unknown, T>, value: unknown, what: string): T {
+  const given = canonical(value, what);
+  let issues: readonly Issue[];
+  try {
+    const result = parse(schema, given);
+    if (result.issues === undefined) return canonical(result.value, what) as T;
+    issues = result.issues;
+  } catch (error) {
+    if (error instanceof Error && error.name === "SerializationError") throw error;
+    issues = [{ path: "", message: `its schema failed: ${messageOf(error)}` }];
+  }
+  throw new ValidationError(what, issues);
+}
+
+/**
+ * The JSON Schema of what `schema` accepts, for forms; `undefined` where the schema has none, as with Date or bigint.
+ */
+export function jsonSchemaOf(schema: unknown): unknown {
+  try {
+    const standard = (schema as { readonly "~standard": JsonSchemaSource })["~standard"];
+    return standard.jsonSchema?.input({ target: "draft-2020-12" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The Standard JSON Schema extension of Standard Schema. */
+interface JsonSchemaSource {
+  readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
+}
+
+function parsedInput<S>(schema: StandardSchemaV1<unknown, S>, value: unknown): S {
+  const state = parseWith(schema, value, "the input");
+  let again: S;
+  try {
+    again = parseWith(schema, state, "the input");
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    throw new ValidationError(
+      "the input",
+      error.issues.map(({ path, message }) => ({
+        path,
+        message: `the schema refuses its own output: ${message}. ${ADVICE}`,
+      })),
+    );
+  }
+  const { patch } = advance(state, again, "the input");
+  if (patch === undefined) return state;
+  throw new ValidationError("the input", [{
+    path: firstChange(patch),
+    message: `the schema changes its own output when it reads it again. ${ADVICE}`,
+  }]);
+}
+
+const ADVICE =
+  "A state is validated again whenever it is loaded: move transforms out of the state's schema, into a " +
+  "vertex or before start";
+
+function firstChange(patch: Patch): string {
+  const first = patch[0] === RECORD
+    ? patch[1][0] ?? patch[2][0] ?? patch[3][0]
+    : patch[0] === ARRAY
+    ? `[${String(patch[2][0] ?? patch[3])}]`
+    : undefined;
+  return first === undefined ? "" : String(first);
+}
+
+function refusals(schema: StandardSchemaV1, value: unknown): readonly Issue[] | undefined {
+  return guarded(() => parse(schema, value).issues);
+}
+
+/** A schema is user code and may throw; that is a refusal too. */
+function guarded(judge: () => readonly Issue[] | undefined): readonly Issue[] | undefined {
+  try {
+    return judge();
+  } catch (error) {
+    return [{ path: "", message: `its schema failed: ${messageOf(error)}` }];
+  }
+}
