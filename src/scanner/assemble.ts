@@ -47,8 +47,11 @@ export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
   const builder = attempt(() => newBuilder(workflow));
   if (builder === undefined) return { faults };
 
-  const { tasks, duplicates } = liveTasks(readOwn(workflow, records.bound) ?? []);
-  faults.push(...duplicates);
+  const claims = claimsById(readOwn(workflow, records.bound) ?? []);
+  for (const [id, all] of claims) {
+    if (all.length > 1) faults.push(new DuplicateVertexError(id, all.map(placeOf).join(" and ")));
+  }
+  const tasks = claims.flatMap(([, [task]]) => task === undefined ? [] : [task]);
   for (const { cls, vertex } of tasks) {
     attempt(() => {
       // The decorator's overloads have checked the types that its records no longer tell.
@@ -63,7 +66,7 @@ export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
     const { route } = vertex;
     if (route !== undefined) attempt(() => builder.addConditionalEdge(vertex.id, route as never));
   }
-  const ends = endsOf(tasks, workflow, faults);
+  const ends = endsOf(claims.flatMap(([, all]) => all), workflow, faults);
   faults.push(...builder.faults(ends).filter((fault) => !follows(fault, tasks, faults)));
   if (faults.length === 0) return { graph: builder.build(ends) };
   // A vertex that is missing because its thunk leads nowhere yet always shows as a fault of its graph, never alone.
@@ -81,24 +84,20 @@ function newBuilder<S>(workflow: WorkflowClass<S>): GraphBuilder<S> {
   return new GraphBuilder<S>({ id, ...(version === undefined ? {} : { version }), schema: schema as never });
 }
 
-/** The newest binding of every id in ascending id order, and the ids that two different classes claim. */
-function liveTasks(bound: readonly BoundTask[]): {
-  readonly tasks: readonly BoundTask[];
-  readonly duplicates: readonly Error[];
-} {
+/**
+ * The classes that claim each id, in ascending id order: one, unless it is a fault. Of a class that was loaded again
+ * only the newest counts. Several stand in the order of their places, so that nothing depends on the order of imports.
+ */
+function claimsById(bound: readonly BoundTask[]): readonly (readonly [string, readonly BoundTask[]])[] {
   const byId = new Map<string, BoundTask[]>();
   // Newest first, as the records are.
   for (const task of bound) {
-    const others = byId.get(task.vertex.id) ?? [];
-    if (!others.some((newer) => replaces(newer, task))) byId.set(task.vertex.id, [...others, task]);
+    const newer = byId.get(task.vertex.id) ?? [];
+    if (!newer.some((other) => replaces(other, task))) byId.set(task.vertex.id, [...newer, task]);
   }
-  const sorted = [...byId].sort(([a], [b]) => compareIds(String(a), String(b)));
-  return {
-    tasks: sorted.flatMap(([, [newest]]) => newest === undefined ? [] : [newest]),
-    duplicates: sorted.filter(([, claims]) => claims.length > 1).map(([id, claims]) =>
-      new DuplicateVertexError(id, claims.map(placeOf).sort(compareIds).join(" and "))
-    ),
-  };
+  return [...byId]
+    .map(([id, claims]) => [id, claims.sort((a, b) => compareIds(placeOf(a), placeOf(b)))] as const)
+    .sort(([a], [b]) => compareIds(a, b));
 }
 
 /** Whether one class is the other one after a hot reload: the same name in the same module, evaluated again. */
@@ -127,7 +126,7 @@ export function place(cls: AnyClass, module: string | undefined): string {
 }
 
 function endsOf(tasks: readonly BoundTask[], workflow: AnyClass, faults: Error[]): GraphEnds {
-  const entries = tasks.filter(({ vertex }) => vertex.entry).map(({ vertex }) => vertex.id);
+  const entries = [...new Set(tasks.filter(({ vertex }) => vertex.entry).map(({ vertex }) => vertex.id))];
   if (tasks.length === 0) {
     faults.push(
       new BuildError(
