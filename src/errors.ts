@@ -273,22 +273,7 @@ export class MaxStepsExceededError extends SuperstepError {
   }
 }
 
-/** A run whose owners died too often without any progress. */
-export class MaxRecoveriesExceededError extends SuperstepError {
-  static readonly errorName: string = "MaxRecoveriesExceededError";
-  override readonly code = "MAX_RECOVERIES";
-  constructor(readonly max: number, readonly step: number) {
-    super(
-      `superstep: the run lost its process ${max} times in step ${step} without any progress; find out why and resume it`,
-      {
-        max,
-        step,
-      },
-    );
-  }
-}
-
-/** A run halted for a reason that only its stored text remembers. */
+/** A run halted by the engine itself: its processes died too often, or its code cannot load it. */
 export class HaltError extends SuperstepError {
   static readonly errorName: string = "HaltError";
   override readonly code = "HALT";

@@ -11,7 +11,7 @@ export interface Checkpoint {
   readonly phase: Phase;
   /** In `routed` the vertices that run next; in every other phase the vertices of the current step. */
   readonly frontier: readonly string[];
-  /** The executions of the current step, by {@link executionKey}; empty in `routed`. */
+  /** The executions of the current step by {@link executionKey}; one that has recorded nothing yet is absent. */
   readonly executions: ReadonlyMap<string, Execution>;
   /** Item counts and input digests of the map vertices of the current step. */
   readonly maps: ReadonlyMap<string, MapRecord>;
@@ -22,9 +22,16 @@ export interface Checkpoint {
   readonly halt?: Halt;
   /** Whether a finish vertex is done in this or an earlier step. */
   readonly finishRan: boolean;
-  /** Every step that has completed, as the vertices that ran in it are part of `path`. */
+  /** The index of the next super-step to begin, or of the current one while it is under way. */
+  readonly nextStep: number;
+  /** Whether the outcomes of the current step are part of the state already; true only while a routing halt stands. */
+  readonly folded: boolean;
+  /** The vertices that ran, in order; the newest {@link PATH_LIMIT} of them. */
   readonly path: readonly string[];
 }
+
+/** How many vertices a checkpoint's `path` remembers; the history has them all. */
+export const PATH_LIMIT = 1000;
 
 /** What a map vertex was split into. */
 export interface MapRecord {
@@ -42,7 +49,8 @@ export type ExecutionStatus = "pending" | "suspended" | "backoff" | "done" | "fa
 export interface Execution {
   readonly vertexId: string;
   readonly item?: number;
-  readonly vertexRunId: string;
+  /** How often it was begun afresh by a resume; part of its vertex-run id. */
+  readonly generation: number;
   readonly status: ExecutionStatus;
   readonly startedAt?: number;
   readonly endedAt?: number;
@@ -58,7 +66,7 @@ export interface Execution {
   readonly waits: ReadonlyMap<string, WaitState>;
   /** How many results have been numbered. */
   readonly results: number;
-  /** How many refusals have changed the id of an opening, by `<name>:<n>`. */
+  /** How many refusals have changed the id of an opening, by `openingKey`. */
   readonly refusals: ReadonlyMap<string, number>;
   readonly output?: unknown;
   readonly failure?: VertexFailure;

@@ -100,3 +100,8 @@ export interface WaitState {
   /** Present iff closed without a result for the body. */
   readonly closed?: WaitCloseReason;
 }
+
+/** What tells one opening of an execution from its others. */
+export function openingKey(kind: WaitKind, name: string, n: number): string {
+  return `${kind}/${name}:${n}`;
+}

@@ -1,0 +1,313 @@
+import {
+  type Checkpoint,
+  type Execution,
+  executionKey,
+  PATH_LIMIT,
+} from "../model/checkpoint.ts";
+import { openingKey, type WaitState } from "../model/wait.ts";
+import type { Created, RecordEvent } from "./records.ts";
+
+/**
+ * The fold of record events into a checkpoint: the one definition of what a record means, used by the engine when it
+ * writes and by the log when it loads, so that a run in memory and a run read back are the same by construction.
+ *
+ * 1. Pure: a new checkpoint is returned, the given one is never touched.
+ * 2. An execution that has recorded nothing is absent; the first event about it makes it.
+ * 3. Results are numbered in the order of their `resolved` events, for ever.
+ * 4. Any record but a claim, a release or a reopening is progress and resets the recovery count.
+ */
+export function evolve(checkpoint: Checkpoint, events: readonly RecordEvent[], revision: number, at: number): Checkpoint {
+  const next = new Fold(checkpoint);
+  for (const event of events) next.apply(event, at);
+  return next.end(revision, at);
+}
+
+/** The checkpoint of revision 0. */
+export function firstCheckpoint(event: Created, at: number): Checkpoint {
+  return {
+    run: {
+      runId: event.runId,
+      graphId: event.graphId,
+      graphVersion: event.graphVersion,
+      status: "running",
+      step: 0,
+      revision: 0,
+      ...(event.owner === undefined ? {} : { owner: event.owner }),
+      recoveries: 0,
+      createdAt: at,
+      startedAt: at,
+      updatedAt: at,
+      ...(event.deadline === undefined ? {} : { deadline: event.deadline }),
+      maxSteps: event.maxSteps,
+      tags: event.tags,
+      inputDigest: event.inputDigest,
+    },
+    phase: "routed",
+    frontier: [event.entry],
+    executions: new Map(),
+    maps: new Map(),
+    routes: [],
+    arrivals: new Map(),
+    finishRan: false,
+    nextStep: 0,
+    folded: false,
+    path: [],
+  };
+}
+
+/** An execution of which nothing is recorded yet. */
+export function freshExecution(vertexId: string, item?: number): Execution {
+  return {
+    vertexId,
+    ...(item === undefined ? {} : { item }),
+    generation: 0,
+    status: "pending",
+    failedAttempts: [],
+    spentMs: 0,
+    once: EMPTY,
+    waits: EMPTY,
+    results: 0,
+    refusals: EMPTY,
+  };
+}
+
+const EMPTY = new Map<never, never>() as ReadonlyMap<never, never>;
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** One application of events: copies each table once, however many events touch it. */
+class Fold {
+  readonly #next: Mutable<Checkpoint>;
+  readonly #run: Mutable<Checkpoint["run"]>;
+  #executions: Map<string, Execution> | undefined;
+  #maps: Map<string, { count: number; digest: string }> | undefined;
+  #progress = false;
+
+  constructor(checkpoint: Checkpoint) {
+    this.#next = { ...checkpoint };
+    this.#run = { ...checkpoint.run };
+  }
+
+  end(revision: number, at: number): Checkpoint {
+    this.#run.revision = revision;
+    this.#run.updatedAt = at;
+    if (this.#progress) this.#run.recoveries = 0;
+    this.#next.run = this.#run;
+    return this.#next;
+  }
+
+  apply(event: RecordEvent, at: number): void {
+    switch (event.type) {
+      case "created":
+        return;
+      case "claimed":
+        return this.#claim(event);
+      case "released":
+        return this.#release(event, at);
+      case "retried":
+        return this.#retry(event);
+      case "reopened":
+        return this.#reopen(event);
+      default:
+        this.#progress = true;
+        this.#progressing(event, at);
+    }
+  }
+
+  #progressing(
+    event: Exclude<RecordEvent, { type: "created" | "claimed" | "released" | "retried" | "reopened" }>,
+    at: number,
+  ): void {
+    switch (event.type) {
+      case "mapped":
+        this.#maps ??= new Map(this.#next.maps);
+        this.#maps.set(event.vertexId, { count: event.count, digest: event.digest });
+        this.#next.maps = this.#maps;
+        return this.#begin();
+      case "attempt_failed":
+        return this.#change(event, (x) => ({
+          status: "backoff",
+          nextAt: event.nextAt,
+          spentMs: event.spentMs,
+          failedAttempts: [...x.failedAttempts, {
+            attempt: event.failure.attempt,
+            at: event.at,
+            failure: event.failure,
+          }],
+        }));
+      case "once":
+        return this.#change(event, (x) => ({ once: new Map(x.once).set(event.name, event.value) }));
+      case "opened": {
+        const { type: _, vertexId: __, item: ___, ...wait } = event;
+        return this.#change(event, (x) => ({ waits: new Map(x.waits).set(event.id, wait) }));
+      }
+      case "resolved":
+        return this.#change(event, (x) => ({
+          status: x.status === "suspended" ? "pending" : x.status,
+          results: x.results + 1,
+          waits: edited(x.waits, event.id, (w) => ({ ...w, result: event.result, seq: x.results + 1 })),
+        }));
+      case "closed":
+        return this.#change(event, (x) => ({
+          waits: edited(x.waits, event.id, (w) => ({ ...w, closed: event.reason })),
+        }));
+      case "suspended":
+        return this.#change(event, () => ({ status: "suspended", spentMs: event.spentMs }));
+      case "done":
+        return this.#change(event, () => ({
+          status: "done",
+          startedAt: event.startedAt,
+          endedAt: event.at,
+          ...("output" in event ? { output: event.output } : {}),
+        }));
+      case "failed":
+        return this.#change(event, () => ({
+          status: "failed",
+          startedAt: event.startedAt,
+          endedAt: event.at,
+          failure: event.failure,
+          ...(event.handler === undefined ? {} : { handler: event.handler }),
+        }));
+      case "folded":
+        this.#next.folded = true;
+        this.#next.finishRan ||= event.finish;
+        this.#next.path = [...this.#next.path, ...this.#next.frontier].slice(-PATH_LIMIT);
+        return;
+      case "routed":
+        return this.#route(event);
+      case "halted":
+        this.#next.phase = "halted";
+        this.#next.halt = event.halt;
+        return this.#interrupt("halted", at);
+      case "completed":
+        this.#run.status = "completed";
+        this.#run.completedAt = at;
+        delete this.#run.reason;
+        delete this.#run.owner;
+        return;
+      case "cancelled":
+        this.#run.status = "cancelled";
+        this.#run.cancelledAt = at;
+        this.#run.cancelReason = event.reason;
+        delete this.#run.reason;
+        delete this.#run.owner;
+        return;
+    }
+  }
+
+  #claim(event: Extract<RecordEvent, { type: "claimed" }>): void {
+    this.#run.owner = event.owner;
+    this.#run.status = "running";
+    delete this.#run.reason;
+    if (event.recovery) this.#run.recoveries += 1;
+    if (event.maxSteps !== undefined) this.#run.maxSteps = event.maxSteps;
+    if (this.#next.phase === "paused") this.#next.phase = "running";
+  }
+
+  #release(event: Extract<RecordEvent, { type: "released" }>, at: number): void {
+    delete this.#run.owner;
+    if (event.recovery === true) this.#run.recoveries += 1;
+    if (event.status === "running") return;
+    this.#next.phase = "paused";
+    this.#interrupt(event.reason ?? "awaiting", at);
+  }
+
+  #interrupt(reason: NonNullable<Checkpoint["run"]["reason"]>, at: number): void {
+    this.#run.status = "interrupted";
+    this.#run.reason = reason;
+    this.#run.interruptedAt = at;
+    delete this.#run.owner;
+  }
+
+  #retry(event: Extract<RecordEvent, { type: "retried" }>): void {
+    if (this.#next.halt !== undefined) {
+      delete this.#next.halt;
+      this.#next.phase = this.#next.folded || this.#next.executions.size > 0 ? "running" : "routed";
+    }
+    for (const of of event.executions) {
+      if (of.item === undefined && this.#next.maps.has(of.vertexId)) {
+        // The outcome of a map vertex as a whole: its items keep theirs, and the reducer is applied again.
+        this.#executions ??= new Map(this.#next.executions);
+        this.#executions.delete(of.vertexId);
+        this.#next.executions = this.#executions;
+        continue;
+      }
+      this.#change(of, (x) => {
+        const { failure, handler: _, nextAt: __, ...rest } = x;
+        const keepsOutput = failure?.phase === "reduce" && "output" in x;
+        return keepsOutput
+          ? { ...rest, status: "done" }
+          : {
+            ...rest,
+            ...reopened(x),
+            status: "pending",
+            generation: x.generation + 1,
+            failedAttempts: [],
+            spentMs: 0,
+          };
+      }, true);
+    }
+  }
+
+  #reopen(event: Extract<RecordEvent, { type: "reopened" }>): void {
+    this.#change(event, (x) => {
+      const old = x.waits.get(event.id);
+      if (old === undefined) return {};
+      const { result: _, seq: __, ...open } = old;
+      const waits = new Map(x.waits);
+      waits.set(event.id, { ...open, closed: "refused" });
+      waits.set(event.newId, { ...open, id: event.newId, openedAt: event.at });
+      const opening = openingKey(old.kind, old.name, old.n);
+      return { waits, refusals: new Map(x.refusals).set(opening, (x.refusals.get(opening) ?? 0) + 1) };
+    });
+  }
+
+  #route(event: Extract<RecordEvent, { type: "routed" }>): void {
+    this.#run.step = this.#next.nextStep;
+    this.#next.nextStep += 1;
+    this.#next.phase = "routed";
+    this.#next.folded = false;
+    this.#next.routes = event.routes;
+    this.#next.frontier = event.frontier;
+    this.#next.arrivals = event.arrivals;
+    this.#next.executions = this.#executions = new Map();
+    this.#next.maps = this.#maps = new Map();
+  }
+
+  #begin(): void {
+    if (this.#next.phase !== "routed") return;
+    this.#next.phase = "running";
+    this.#run.step = this.#next.nextStep;
+  }
+
+  #change(of: { vertexId: string; item?: number }, change: (x: Execution) => Partial<Execution>, whole = false): void {
+    this.#begin();
+    this.#executions ??= new Map(this.#next.executions);
+    const key = executionKey(of.vertexId, of.item);
+    const x = this.#executions.get(key) ?? freshExecution(of.vertexId, of.item);
+    this.#executions.set(key, whole ? change(x) as Execution : { ...x, ...change(x) });
+    this.#next.executions = this.#executions;
+  }
+}
+
+/** Fresh attempts keep every answer and open anew what expired or was closed when the execution failed. */
+function reopened(x: Execution): Pick<Execution, "waits" | "refusals"> {
+  const waits = new Map(x.waits);
+  const refusals = new Map(x.refusals);
+  for (const wait of x.waits.values()) {
+    if (wait.closed === undefined && wait.result?.kind !== "expired") continue;
+    waits.delete(wait.id);
+    const opening = openingKey(wait.kind, wait.name, wait.n);
+    refusals.set(opening, (refusals.get(opening) ?? 0) + 1);
+  }
+  return { waits, refusals };
+}
+
+function edited(
+  waits: ReadonlyMap<string, WaitState>,
+  id: string,
+  edit: (wait: WaitState) => WaitState,
+): ReadonlyMap<string, WaitState> {
+  const wait = waits.get(id);
+  return wait === undefined ? waits : new Map(waits).set(id, edit(wait));
+}

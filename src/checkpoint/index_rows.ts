@@ -1,0 +1,134 @@
+import type { Checkpoint, Execution } from "../model/checkpoint.ts";
+import type { WaitState } from "../model/wait.ts";
+import type { CatalogRow, ClosedWait, IndexChanges, WaitRow, WakeRow } from "../store/store.ts";
+import type { Codec } from "./codec.ts";
+import type { Mailbox } from "./mailbox.ts";
+import { executionKey } from "../model/checkpoint.ts";
+import type { RecordEvent } from "./records.ts";
+
+/** The index rows that a record changes, derived from the run before and after it: catalog, inbox, wake, owner. */
+export function indexChanges(
+  before: { readonly checkpoint: Checkpoint; readonly mailbox: { readonly content: Mailbox } } | undefined,
+  after: Checkpoint,
+  events: readonly RecordEvent[],
+  mailbox: Mailbox | undefined,
+  codec: Codec,
+  schemas: ((vertexId: string, name: string) => unknown) | undefined,
+): { readonly index?: IndexChanges } {
+  const was = before?.checkpoint;
+  const changes: { -readonly [K in keyof IndexChanges]: IndexChanges[K] } = {};
+
+  if (was === undefined || was.run.status !== after.run.status || was.run.reason !== after.run.reason) {
+    changes.catalog = { ...(was === undefined ? {} : { from: catalogRow(was) }), to: catalogRow(after) };
+  }
+  if (was?.run.owner !== after.run.owner) {
+    changes.owned = {
+      ...(was?.run.owner === undefined ? {} : { from: was.run.owner }),
+      ...(after.run.owner === undefined ? {} : { to: after.run.owner }),
+    };
+  }
+  if (mailbox !== undefined) {
+    const from = before?.mailbox.content.wake;
+    if (from !== mailbox.wake) {
+      changes.wake = {
+        ...(from === undefined ? {} : { from: wakeRow(after, from) }),
+        ...(mailbox.wake === undefined ? {} : { to: wakeRow(after, mailbox.wake) }),
+      };
+    }
+  }
+  const posted = new Set(before?.mailbox.content.answers.map((a) => a.waitId));
+  const { opened, closed } = waitRows(was, after, events, posted, codec, schemas);
+  if (opened.length > 0) changes.opened = opened;
+  if (closed.length > 0) changes.closed = closed;
+  return Object.keys(changes).length === 0 ? {} : { index: changes };
+}
+
+/** The row of a run's wake. */
+export function wakeRow(checkpoint: Checkpoint, due: number): WakeRow {
+  const { runId, graphId, graphVersion } = checkpoint.run;
+  return { runId, graphId, graphVersion, due };
+}
+
+function catalogRow(checkpoint: Checkpoint): CatalogRow {
+  const { run } = checkpoint;
+  return {
+    runId: run.runId,
+    graphId: run.graphId,
+    graphVersion: run.graphVersion,
+    status: run.status,
+    ...(run.reason === undefined ? {} : { reason: run.reason }),
+    tags: run.tags,
+    createdAt: run.createdAt,
+    updatedAt: run.updatedAt,
+    step: run.step,
+    revision: run.revision,
+    openWaits: run.status === "interrupted" ? openWaits(checkpoint).length : 0,
+  };
+}
+
+/** Every wait that can still be answered, with the execution that opened it, in order of opening. */
+export function openWaits(checkpoint: Checkpoint): { readonly execution: Execution; readonly wait: WaitState }[] {
+  const open: { execution: Execution; wait: WaitState }[] = [];
+  for (const execution of checkpoint.executions.values()) {
+    for (const wait of execution.waits.values()) {
+      if (wait.kind !== "timer" && wait.result === undefined && wait.closed === undefined) open.push({ execution, wait });
+    }
+  }
+  return open;
+}
+
+/** Rows for the waits opened and still open, tombstones for those closed; one opened and closed at once leaves both out. */
+function waitRows(
+  before: Checkpoint | undefined,
+  after: Checkpoint,
+  events: readonly RecordEvent[],
+  posted: ReadonlySet<string>,
+  codec: Codec,
+  schemas: ((vertexId: string, name: string) => unknown) | undefined,
+): { readonly opened: WaitRow[]; readonly closed: ClosedWait[] } {
+  const opened = new Map<string, WaitRow>();
+  const closed: ClosedWait[] = [];
+  const { runId, graphId, revision } = after.run;
+  const close = (waitId: string, openedAt: number | undefined, reason: string) => {
+    opened.delete(waitId);
+    if (openedAt !== undefined) closed.push({ runId, waitId, openedAt, reason, revision });
+  };
+  for (const event of events) {
+    if (event.type === "opened" && event.kind !== "timer") {
+      const schema = event.kind === "answer" ? schemas?.(event.vertexId, event.name) : undefined;
+      opened.set(event.id, {
+        runId,
+        waitId: event.id,
+        graphId,
+        vertexId: event.vertexId,
+        ...(event.item === undefined ? {} : { item: event.item }),
+        name: event.name,
+        openedAt: event.openedAt,
+        ...(event.due === undefined ? {} : { deadline: event.due }),
+        body: codec.encode({ kind: event.kind, n: event.n, info: event.info, schema }),
+      });
+    } else if (event.type === "closed" || event.type === "resolved" || event.type === "reopened") {
+      const openedNow = opened.get(event.id)?.openedAt;
+      const wait = before?.executions.get(executionKey(event.vertexId, event.item))?.waits.get(event.id);
+      if (wait?.kind === "timer" || (wait === undefined && openedNow === undefined)) continue;
+      // An answer that was posted has left its own tombstone then.
+      if (event.type === "resolved" && posted.has(event.id)) continue;
+      close(event.id, openedNow ?? wait?.openedAt, event.type === "resolved" ? event.result.kind : event.type === "closed" ? event.reason : "refused");
+      if (event.type === "reopened" && wait !== undefined) {
+        const schema = wait.kind === "answer" ? schemas?.(event.vertexId, wait.name) : undefined;
+        opened.set(event.newId, {
+          runId,
+          waitId: event.newId,
+          graphId,
+          vertexId: event.vertexId,
+          ...(event.item === undefined ? {} : { item: event.item }),
+          name: wait.name,
+          openedAt: event.at,
+          ...(wait.due === undefined ? {} : { deadline: wait.due }),
+          body: codec.encode({ kind: wait.kind, n: wait.n, info: wait.info, schema }),
+        });
+      }
+    }
+  }
+  return { opened: [...opened.values()], closed };
+}

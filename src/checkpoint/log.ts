@@ -1,0 +1,358 @@
+import {
+  CheckpointDecodeError,
+  GraphRunMismatchError,
+  isSuperstepError,
+  messageOf,
+  RevisionConflictError,
+} from "../errors.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Appended, AppendEntry, ClosedWait, PartRef, Position, Store, WaitLookup } from "../store/store.ts";
+import { type Codec, defaultCodec } from "./codec.ts";
+import { applyPatch, type Patch } from "./delta.ts";
+import { evolve, firstCheckpoint } from "./evolve.ts";
+import { indexChanges } from "./index_rows.ts";
+import { decodeMailbox, encodeMailbox, type Mailbox } from "./mailbox.ts";
+import { type Layout, partRefs, restore, snapshot } from "./parts.ts";
+import type { Created, RecordEvent } from "./records.ts";
+import { decodeRecord, encodeRecord, type LogRecord } from "./wire.ts";
+
+/**
+ * The history of runs in a store: an append-only log of records, each a compare-and-append.
+ *
+ * 1. A record holds the events since the last one and what they changed in the state; nothing is stored twice.
+ * 2. A snapshot record holds the whole run, its state as a table of parts; loading reads the newest one and at most
+ *    {@link MAX_DELTAS} records after it, however long the run.
+ * 3. A record that opens or closes nothing and moves no ownership never touches the mailbox; every other one checks it.
+ * 4. An append whose outcome is in doubt is judged by reading, and repeated under its own id only when nothing moved.
+ */
+export class CheckpointLog<S> {
+  readonly #store: Store;
+  readonly #runtime: Runtime;
+  readonly #codec: Codec;
+
+  constructor(store: Store, runtime: Runtime, codec: Codec = defaultCodec) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#codec = codec;
+  }
+
+  /** The run as of its newest record, or `undefined` for an unknown one. */
+  async load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
+    const tail = await this.#store.tail(runId, options);
+    if (tail === undefined) return undefined;
+    const records = tail.records.map((r) => ({ ...r, ...decodeRecord(r.bytes, r.revision, runId, this.#codec) }));
+    const [base, ...deltas] = records;
+    if (base?.snapshot === undefined) {
+      throw new CheckpointDecodeError(runId, "Record", "its history does not begin with a snapshot");
+    }
+    const checkpoint = deltas.reduce(
+      (c, r) => evolve(c, r.events, r.revision, r.at),
+      base.snapshot.checkpoint,
+    );
+    if (checkpoint.run.revision !== tail.position.revision) {
+      throw new CheckpointDecodeError(runId, "Record", `revision ${checkpoint.run.revision + 1} is missing`);
+    }
+    if (checkpoint.run.runId !== runId) throw new GraphRunMismatchError(runId, checkpoint.run.runId);
+    await options.verify?.(checkpoint);
+    const mailbox = tail.mailbox === null
+      ? { version: null, content: { answers: [] } }
+      : { version: tail.mailbox.version, content: decodeMailbox(tail.mailbox.value, this.#codec, runId) };
+    const cursor: Cursor<S> = {
+      checkpoint,
+      position: tail.position,
+      mailbox,
+      state: undefined as S,
+      layout: undefined,
+      deltas: deltas.length,
+      deltaBytes: deltas.reduce((sum, r) => sum + r.bytes.byteLength, 0),
+      snapshotBytes: base.bytes.byteLength,
+      snapshotRevision: base.revision,
+    };
+    if (options.state === false) return cursor;
+    return { ...cursor, ...await this.#state(runId, tail.position.epoch, base.snapshot.table, deltas, options) };
+  }
+
+  /** Appends revision 0. */
+  create(runId: string, event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
+    const at = this.#runtime.now();
+    return this.#write(runId, undefined, firstCheckpoint(event, at), { ...write, at, events: [event], state });
+  }
+
+  /** Appends the record that follows `cursor`. */
+  append(cursor: Cursor<S>, write: RecordWrite<S>): Promise<Cursor<S>> {
+    const at = Math.max(this.#runtime.now(), cursor.checkpoint.run.updatedAt);
+    const { run } = cursor.checkpoint;
+    const next = evolve(cursor.checkpoint, write.events, run.revision + 1, at);
+    return this.#write(run.runId, cursor, next, { ...write, at, state: write.next?.state ?? cursor.state });
+  }
+
+  /** Lets go of a run that a dead owner left, to be claimed when `wake` is due. */
+  async defer(cursor: Cursor<S>, absent: string | undefined, wake: number): Promise<void> {
+    const events: RecordEvent[] = [{ type: "released", status: "running", recovery: true }];
+    await this.append(cursor, { events, wake, ...(absent === undefined ? {} : { absent }) });
+  }
+
+  /** The cursor with its mailbox read anew. */
+  async refresh(cursor: Cursor<S>): Promise<Cursor<S>> {
+    const { runId, revision } = cursor.checkpoint.run;
+    const found = await this.#store.inspect(runId, revision, undefined);
+    if (found.mailbox === null) return cursor;
+    const content = decodeMailbox(found.mailbox.value, this.#codec, runId);
+    return { ...cursor, mailbox: { version: found.mailbox.version, content } };
+  }
+
+  /** Accepts answers: they wait in the mailbox until the run takes them in. No head is moved. */
+  async post(runId: string, found: WaitLookup, change: MailboxChange): Promise<void> {
+    const current = found.mailbox === null
+      ? { answers: [] }
+      : decodeMailbox(found.mailbox.value, this.#codec, runId);
+    const next = change(current);
+    const wake = { graphId: next.graphId, graphVersion: next.graphVersion, runId };
+    await this.#store.post(runId, {
+      postId: this.#runtime.uuid(),
+      mailbox: { version: found.mailbox?.version ?? null, value: encodeMailbox(next.mailbox, this.#codec) },
+      closed: next.closed,
+      ...(current.wake === next.mailbox.wake ? {} : {
+        wake: {
+          ...(current.wake === undefined ? {} : { from: { ...wake, due: current.wake } }),
+          ...(next.mailbox.wake === undefined ? {} : { to: { ...wake, due: next.mailbox.wake } }),
+        },
+      }),
+      ...(next.mailbox.owner === undefined ? {} : { poke: next.mailbox.owner }),
+    });
+  }
+
+  /** At most `limit` decoded records from revision `from` on. */
+  async history(runId: string, from: number, limit: number, signal?: AbortSignal): Promise<readonly HistoryRecord[]> {
+    const records = await this.#store.range(runId, from, limit, signal === undefined ? {} : { signal });
+    return records.map((r) => ({
+      revision: r.revision,
+      bytes: r.bytes.byteLength,
+      ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
+    }));
+  }
+
+  async #write(
+    runId: string,
+    before: Cursor<S> | undefined,
+    checkpoint: Checkpoint,
+    write: Ownership & { events: readonly RecordEvent[]; at: number; state: S; next?: { patch: Patch | undefined } },
+  ): Promise<Cursor<S>> {
+    const { run } = checkpoint;
+    const draft = this.#draft(before, checkpoint, write);
+    const mailbox = mailboxAfter(before, checkpoint, write);
+    const entry: AppendEntry = {
+      appendId: this.#runtime.uuid(),
+      at: before?.position ?? null,
+      record: draft.bytes,
+      parts: draft.parts,
+      snapshot: draft.snapshotRevision,
+      ...(write.writer === undefined ? {} : { writer: write.writer }),
+      ...(write.absent === undefined ? {} : { absent: write.absent }),
+      owner: run.owner ?? null,
+      ...(mailbox === undefined
+        ? {}
+        : { mailbox: { version: before?.mailbox.version ?? null, value: encodeMailbox(mailbox, this.#codec) } }),
+      ...indexChanges(before, checkpoint, write.events, mailbox, this.#codec, write.schemas),
+    };
+    const appended = await this.#append(runId, run.revision, entry);
+    return {
+      checkpoint,
+      state: write.state,
+      position: appended.position,
+      mailbox: mailbox === undefined
+        ? before?.mailbox ?? { version: null, content: { answers: [] } }
+        : { version: appended.mailbox ?? null, content: mailbox },
+      layout: draft.layout,
+      deltas: draft.deltas,
+      deltaBytes: draft.deltaBytes,
+      snapshotBytes: draft.snapshotBytes,
+      snapshotRevision: draft.snapshotRevision,
+    };
+  }
+
+  #draft(
+    before: Cursor<S> | undefined,
+    checkpoint: Checkpoint,
+    write: { events: readonly RecordEvent[]; at: number; state: S; next?: { patch: Patch | undefined } },
+  ): Draft {
+    const { at, events } = write;
+    if (before !== undefined) {
+      const patch = write.next?.patch;
+      const bytes = encodeRecord({ at, events, ...(patch === undefined ? {} : { patch }) }, this.#codec);
+      const deltas = before.deltas + 1;
+      const deltaBytes = before.deltaBytes + bytes.byteLength;
+      const boundary = checkpoint.phase === "routed" || before.checkpoint.run.status === "interrupted";
+      const worthIt = deltaBytes >= Math.max(MIN_SNAPSHOT, before.snapshotBytes);
+      const due = boundary && deltas > 1 && (worthIt || deltas >= USUAL_DELTAS);
+      if (deltas < MAX_DELTAS && !due) {
+        const { layout, snapshotBytes, snapshotRevision } = before;
+        return { bytes, parts: [], layout, deltas, deltaBytes, snapshotBytes, snapshotRevision };
+      }
+    }
+    const { revision } = checkpoint.run;
+    const shot = snapshot(write.state, revision, before?.layout, this.#codec);
+    const record: LogRecord = { at, events, snapshot: { checkpoint, table: shot.table } };
+    const bytes = encodeRecord(record, this.#codec);
+    return {
+      bytes,
+      parts: shot.parts,
+      layout: shot.layout,
+      deltas: 0,
+      deltaBytes: 0,
+      snapshotBytes: bytes.byteLength + shot.newBytes,
+      snapshotRevision: revision,
+    };
+  }
+
+  /** Appends, and settles doubt: the outcome of a store fault is read back, never guessed. */
+  async #append(runId: string, revision: number, entry: AppendEntry): Promise<Appended> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#store.append(runId, revision, entry);
+      } catch (error) {
+        if (!isSuperstepError(error, "STORE")) throw error;
+        const found = await this.#store.inspect(runId, revision, entry.writer);
+        if (found.appendId === entry.appendId && found.head !== null) {
+          const { position } = found.head;
+          if (position.revision !== revision) throw new RevisionConflictError(runId, position.revision + 1, revision + 1);
+          return { position, ...(found.mailbox === null ? {} : { mailbox: found.mailbox.version }) };
+        }
+        // Anything that moved is named by the store itself when the same append is offered again.
+        if (attempt >= MAX_DOUBTS) throw error;
+      }
+    }
+  }
+
+  async #state(
+    runId: string,
+    epoch: string,
+    table: unknown,
+    deltas: readonly LogRecord[],
+    options: LoadOptions,
+  ): Promise<{ state: S; layout: Layout | undefined }> {
+    try {
+      const refs = partRefs(table);
+      const bytes = refs.length === 0 ? [] : await this.#store.parts(runId, epoch, refs, options);
+      const parts = new Map(refs.map((ref, i) => [partKey(ref), bytes[i]!]));
+      const base = restore(table, parts, this.#codec);
+      const state = deltas.reduce(
+        (value, r) => (r.patch === undefined ? value : applyPatch(value, r.patch)),
+        base.value as S,
+      );
+      return { state, layout: base.layout };
+    } catch (cause) {
+      if (isSuperstepError(cause, "STORE")) throw cause;
+      throw new CheckpointDecodeError(runId, "State", messageOf(cause), { cause });
+    }
+  }
+}
+
+/** The most records that loading reads after a snapshot. */
+export const MAX_DELTAS = 256;
+
+/** After this many records the next boundary writes a snapshot, however small they are. */
+const USUAL_DELTAS = 64;
+
+/** Below this many bytes of records a new snapshot is not worth its own. */
+const MIN_SNAPSHOT = 16_384;
+
+const MAX_DOUBTS = 3;
+
+/** A run at a revision, with what is needed to append the next one. */
+export interface Cursor<S> {
+  readonly checkpoint: Checkpoint;
+  readonly state: S;
+  readonly position: Position;
+  readonly mailbox: { readonly version: string | null; readonly content: Mailbox };
+  readonly layout: Layout | undefined;
+  readonly deltas: number;
+  readonly deltaBytes: number;
+  readonly snapshotBytes: number;
+  readonly snapshotRevision: number;
+}
+
+/** Who writes, and whom it replaces. */
+export interface Ownership {
+  /** The process that writes; absent when it owns nothing. */
+  readonly writer?: string;
+  /** The dead owner that a claim replaces. */
+  readonly absent?: string;
+  /** When the run is to be woken, should the record leave it unowned. */
+  readonly wake?: number;
+  /** The JSON Schema of each wait by vertex and name, for the rows of waits that the record opens. */
+  readonly schemas?: (vertexId: string, name: string) => unknown;
+}
+
+/** The content of the next record. */
+export interface RecordWrite<S> extends Ownership {
+  readonly events: readonly RecordEvent[];
+  /** The state that the record leads to, when it changes it. */
+  readonly next?: { readonly state: S; readonly patch: Patch | undefined };
+}
+
+/** What to load. */
+export interface LoadOptions {
+  /** Whether the state is decoded. @default true */
+  readonly state?: boolean;
+  /** Judges the checkpoint before the state is decoded. */
+  readonly verify?: (checkpoint: Checkpoint) => void | Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
+/** Makes the next mailbox of a run from the current one. */
+export type MailboxChange = (mailbox: Mailbox) => {
+  readonly mailbox: Mailbox;
+  readonly closed: readonly ClosedWait[];
+  readonly graphId: string;
+  readonly graphVersion: string;
+};
+
+/** A record with its place and size. */
+export interface HistoryRecord extends LogRecord {
+  readonly revision: number;
+  readonly bytes: number;
+}
+
+interface Draft {
+  readonly bytes: Uint8Array;
+  readonly parts: readonly Uint8Array[];
+  readonly layout: Layout | undefined;
+  readonly deltas: number;
+  readonly deltaBytes: number;
+  readonly snapshotBytes: number;
+  readonly snapshotRevision: number;
+}
+
+const partKey = (ref: PartRef) => `${ref.revision}/${ref.index}`;
+
+const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
+  ["created", "claimed", "released", "resolved", "closed", "reopened", "halted", "completed", "cancelled"] as const,
+);
+
+function movesMailbox(event: RecordEvent): boolean {
+  return MOVES_MAILBOX.has(event.type) && !(event.type === "resolved" && event.result.kind === "fired");
+}
+
+/** The mailbox that the record leaves behind, or `undefined` when it does not touch it. */
+function mailboxAfter<S>(
+  before: Cursor<S> | undefined,
+  checkpoint: Checkpoint,
+  write: { readonly events: readonly RecordEvent[]; readonly wake?: number },
+): Mailbox | undefined {
+  if (!write.events.some(movesMailbox)) return undefined;
+  const { owner, status } = checkpoint.run;
+  const ended = status === "completed" || status === "cancelled";
+  const open = new Set<string>();
+  for (const x of checkpoint.executions.values()) {
+    for (const wait of x.waits.values()) if (wait.result === undefined && wait.closed === undefined) open.add(wait.id);
+  }
+  const content = before?.mailbox.content;
+  return {
+    ...(owner === undefined ? {} : { owner }),
+    ...(owner === undefined && write.wake !== undefined && !ended ? { wake: write.wake } : {}),
+    answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),
+    ...(content?.cancel === undefined || ended ? {} : { cancel: content.cancel }),
+  };
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { CheckpointDecodeError } from "../errors.ts";
+import { canonical } from "./canonical.ts";
+import type { Codec } from "./codec.ts";
+
+/**
+ * What others leave for a run without moving its head. It also says who owns the run, or when it is to be woken, so
+ * that one version check decides every race between an answer, an expiry, a claim, a release and a cancellation.
+ */
+export interface Mailbox {
+  readonly owner?: string;
+  /** When an unowned run is due. Never present together with `owner`. */
+  readonly wake?: number;
+  /** Accepted answers that no record holds yet, in the order of acceptance. */
+  readonly answers: readonly PostedAnswer[];
+  readonly cancel?: { readonly reason: string; readonly at: number };
+}
+
+/** An accepted answer. */
+export interface PostedAnswer {
+  readonly waitId: string;
+  readonly value: unknown;
+  readonly at: number;
+}
+
+const shape = z.object({
+  owner: z.string().exactOptional(),
+  wake: z.number().exactOptional(),
+  answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
+  cancel: z.object({ reason: z.string(), at: z.number() }).exactOptional(),
+});
+
+/** The bytes of a mailbox. */
+export function encodeMailbox(mailbox: Mailbox, codec: Codec): Uint8Array {
+  return codec.encode(mailbox);
+}
+
+/** A mailbox from bytes of unknown origin. */
+export function decodeMailbox(bytes: Uint8Array, codec: Codec, runId: string): Mailbox {
+  try {
+    const mailbox = shape.parse(codec.decode(bytes));
+    return {
+      ...mailbox,
+      answers: mailbox.answers.map((a) => ({ ...a, value: canonical(a.value, `the answer to wait ${a.waitId}`) })),
+    };
+  } catch (cause) {
+    throw new CheckpointDecodeError(runId, "Mailbox", "it is not a mailbox that this version wrote", { cause });
+  }
+}

@@ -1,0 +1,193 @@
+import type { VertexFailure } from "../model/failure.ts";
+import type { Halt, InterruptReason, Route } from "../model/run.ts";
+import type { WaitCloseReason, WaitKind, WaitResult } from "../model/wait.ts";
+
+/**
+ * What a record says happened. Facts come from bodies, clocks and mailboxes; decisions (`folded`, `routed`, `halted`,
+ * `closed`, `released`, `completed`, `cancelled`) are the engine's, made from the facts before them in the same record.
+ */
+export type RecordEvent =
+  | Created
+  | Claimed
+  | Released
+  | Retried
+  | Mapped
+  | AttemptFailed
+  | OnceRecorded
+  | WaitOpened
+  | WaitResolved
+  | WaitClosed
+  | WaitReopened
+  | Suspended
+  | Done
+  | Failed
+  | Folded
+  | Routed
+  | Halted
+  | Completed
+  | Cancelled;
+
+/** The execution that an event is about. */
+interface OfExecution {
+  readonly vertexId: string;
+  readonly item?: number;
+}
+
+/** Revision 0. */
+export interface Created {
+  readonly type: "created";
+  readonly runId: string;
+  readonly graphId: string;
+  readonly graphVersion: string;
+  /** The canonical form that the version hashes: it tells what differs when versions do. */
+  readonly form: string;
+  readonly entry: string;
+  readonly owner?: string;
+  readonly maxSteps: number;
+  readonly deadline?: number;
+  readonly tags: readonly string[];
+  readonly inputDigest: string;
+}
+
+/** A process became the owner. */
+export interface Claimed {
+  readonly type: "claimed";
+  readonly owner: string;
+  /** Whether a dead owner was replaced. */
+  readonly recovery: boolean;
+  readonly maxSteps?: number;
+}
+
+/** The owner let go. `running` after an abort or to wait out a recovery delay, `interrupted` when nothing can run. */
+export interface Released {
+  readonly type: "released";
+  readonly status: "running" | "interrupted";
+  readonly reason?: InterruptReason;
+  /** Whether a dead owner was replaced by nobody yet. */
+  readonly recovery?: boolean;
+}
+
+/** A resume: these failed executions get fresh attempts, and a halt is lifted. */
+export interface Retried {
+  readonly type: "retried";
+  readonly executions: readonly OfExecution[];
+}
+
+/** What a map vertex was split into; recorded with the first fact of any of its items. */
+export interface Mapped {
+  readonly type: "mapped";
+  readonly vertexId: string;
+  readonly count: number;
+  readonly digest: string;
+}
+
+/** An attempt failed and another one follows at `nextAt`. */
+export interface AttemptFailed extends OfExecution {
+  readonly type: "attempt_failed";
+  readonly at: number;
+  readonly failure: VertexFailure;
+  readonly nextAt: number;
+  readonly spentMs: number;
+}
+
+/** The result of a `ctx.once`. */
+export interface OnceRecorded extends OfExecution {
+  readonly type: "once";
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** A wait, timer or interrupt was opened. */
+export interface WaitOpened extends OfExecution {
+  readonly type: "opened";
+  readonly id: string;
+  readonly kind: WaitKind;
+  readonly name: string;
+  readonly n: number;
+  readonly openedAt: number;
+  readonly due?: number;
+  readonly info?: unknown;
+  readonly continuation?: unknown;
+}
+
+/** A wait has its result; the order of these events numbers the results. */
+export interface WaitResolved extends OfExecution {
+  readonly type: "resolved";
+  readonly id: string;
+  readonly result: WaitResult;
+}
+
+/** A wait was closed without a result. */
+export interface WaitClosed extends OfExecution {
+  readonly type: "closed";
+  readonly id: string;
+  readonly reason: WaitCloseReason;
+}
+
+/** The code refused an accepted answer; the same opening is open again under a new id. */
+export interface WaitReopened extends OfExecution {
+  readonly type: "reopened";
+  readonly id: string;
+  readonly newId: string;
+  readonly at: number;
+  readonly problem: string;
+}
+
+/** The body settled on its open waits. */
+export interface Suspended extends OfExecution {
+  readonly type: "suspended";
+  readonly startedAt: number;
+  readonly at: number;
+  readonly spentMs: number;
+}
+
+/** An execution ended well. Its output is left out when `folded` follows in the same record. */
+export interface Done extends OfExecution {
+  readonly type: "done";
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly at: number;
+  readonly output?: unknown;
+}
+
+/** An execution, or the reduction of its output, failed for good. */
+export interface Failed extends OfExecution {
+  readonly type: "failed";
+  readonly startedAt: number;
+  readonly at: number;
+  readonly failure: VertexFailure;
+  /** The index of the error handler that takes over; absent under "pause". */
+  readonly handler?: number;
+}
+
+/** Every outcome of the step is part of the state; the record holds the state's change. */
+export interface Folded {
+  readonly type: "folded";
+  /** Whether a finish vertex is done in this step. */
+  readonly finish: boolean;
+}
+
+/** The step is over: where the run goes next. */
+export interface Routed {
+  readonly type: "routed";
+  readonly routes: readonly Route[];
+  readonly frontier: readonly string[];
+  readonly arrivals: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A run-level fault; the run is released. */
+export interface Halted {
+  readonly type: "halted";
+  readonly halt: Halt;
+}
+
+/** The frontier is empty and a finish vertex is done. */
+export interface Completed {
+  readonly type: "completed";
+}
+
+/** The run was cancelled, by a caller or by its deadline. */
+export interface Cancelled {
+  readonly type: "cancelled";
+  readonly reason: string;
+}

@@ -1,0 +1,107 @@
+import { CheckpointDecodeError, messageOf } from "../errors.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
+import { canonical } from "./canonical.ts";
+import type { Codec } from "./codec.ts";
+import type { Patch } from "./delta.ts";
+import type { RecordEvent } from "./records.ts";
+import { recordShape } from "./shapes.ts";
+
+/** One record of a run's history. */
+export interface LogRecord {
+  readonly at: number;
+  readonly events: readonly RecordEvent[];
+  /** What the record changes in the state, unless a snapshot holds it. */
+  readonly patch?: Patch;
+  /** The whole run as of this record. */
+  readonly snapshot?: { readonly checkpoint: Checkpoint; readonly table: unknown };
+}
+
+/** The bytes of a record. */
+export function encodeRecord(record: LogRecord, codec: Codec): Uint8Array {
+  return codec.encode(record);
+}
+
+/** A record from bytes of unknown origin; every user value in it is canonical. */
+export function decodeRecord(bytes: Uint8Array, revision: number, runId: string, codec: Codec): LogRecord {
+  let value: unknown;
+  try {
+    value = codec.decode(bytes);
+  } catch (cause) {
+    throw new CheckpointDecodeError(runId, `revision ${revision}`, messageOf(cause), { cause });
+  }
+  const parsed = recordShape.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const field = fieldOf(issue?.path ?? []);
+    throw new CheckpointDecodeError(
+      runId,
+      field,
+      `revision ${revision} is not a record that this version wrote: ${issue?.path.join(".")}: ${issue?.message}`,
+    );
+  }
+  const { patch, snapshot, ...rest } = parsed.data;
+  return {
+    ...rest,
+    events: rest.events.map(owned),
+    ...(patch === undefined ? {} : { patch: patch as Patch }),
+    ...(snapshot === undefined ? {} : { snapshot: { checkpoint: ownedCheckpoint(snapshot.checkpoint), table: snapshot.table } }),
+  };
+}
+
+/** The name under which a fault in a stored record is reported. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  if (path[0] === "snapshot" && path[1] === "checkpoint") {
+    const field = path[2];
+    if (field === "phase") return "Phase";
+    if (typeof field === "string") return field[0]!.toUpperCase() + field.slice(1);
+  }
+  return "Record";
+}
+
+function owned(event: RecordEvent): RecordEvent {
+  switch (event.type) {
+    case "once":
+      return { ...event, value: canonical(event.value, "a stored once result") };
+    case "done":
+      return "output" in event ? { ...event, output: canonical(event.output, "a stored output") } : event;
+    case "opened":
+      return ownedOpening(event);
+    case "resolved":
+      return event.result.kind === "answered"
+        ? { ...event, result: { ...event.result, value: canonical(event.result.value, "a stored answer") } }
+        : event;
+    default:
+      return event;
+  }
+}
+
+function ownedOpening<T extends { readonly info?: unknown; readonly continuation?: unknown }>(opening: T): T {
+  if (!("info" in opening) && !("continuation" in opening)) return opening;
+  return {
+    ...opening,
+    ...("info" in opening ? { info: canonical(opening.info, "a stored info") } : {}),
+    ...("continuation" in opening ? { continuation: canonical(opening.continuation, "a stored continuation") } : {}),
+  };
+}
+
+function ownedCheckpoint(checkpoint: Checkpoint): Checkpoint {
+  if (checkpoint.executions.size === 0) return checkpoint;
+  const executions = new Map<string, typeof checkpoint.executions extends ReadonlyMap<string, infer X> ? X : never>();
+  for (const [key, x] of checkpoint.executions) {
+    executions.set(key, {
+      ...x,
+      ...("output" in x ? { output: canonical(x.output, "a stored output") } : {}),
+      once: new Map([...x.once].map(([name, value]) => [name, canonical(value, "a stored once result")])),
+      waits: new Map([...x.waits].map(([id, wait]) => [
+        id,
+        wait.result?.kind === "answered"
+          ? ownedOpening({
+            ...wait,
+            result: { ...wait.result, value: canonical(wait.result.value, "a stored answer") },
+          })
+          : ownedOpening(wait),
+      ])),
+    });
+  }
+  return { ...checkpoint, executions };
+}

@@ -1,0 +1,97 @@
+import { CheckpointLog } from "./checkpoint/log.ts";
+import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
+import { sizeGuard } from "./checkpoint/size.ts";
+import type { WorkflowClass } from "./decorators/mod.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { Hooks, Logger } from "./engine/events.ts";
+import { positive, type RunnerOptions, span } from "./engine/options.ts";
+import { ownershipOf } from "./engine/ownership.ts";
+import { Runner } from "./engine/runner.ts";
+import { BuildError, messageOf } from "./errors.ts";
+import type { CompiledGraph, CompiledVertex, Task, TaskClass } from "./model/definition.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import { systemRuntime } from "./runtime/system.ts";
+import { graphOf } from "./scanner/mod.ts";
+import type { Store } from "./store/store.ts";
+
+/** Options of {@link compile}. */
+export interface CompileOptions extends RunnerOptions {
+  /** Where runs are kept: `await denoKv(path)`, `memoryStore()`, or another store. */
+  readonly store: Store;
+  /** Makes the task of a vertex; called once per vertex. @default new cls() */
+  readonly provide?: (cls: TaskClass) => unknown;
+  /** The clock, timers, ids and randomness. @default the system's */
+  readonly runtime?: Runtime;
+}
+
+/**
+ * Makes a runner of a workflow class, or of a graph that was built by hand.
+ *
+ * @throws {BuildError} (or another build error) when the declaration is not a graph, or no store is given
+ *
+ * @example
+ * ```ts ignore
+ * const runner = compile(Approval, { store: await denoKv("./superstep.db") });
+ * const result = await runner.run({ question: "…" });
+ * ```
+ */
+export function compile<S>(workflow: WorkflowClass<S> | CompiledGraph<S>, options: CompileOptions): Runner<S> {
+  const graph = typeof workflow === "function" ? graphOf<S>(workflow) : workflow;
+  const { store, runtime = systemRuntime } = options;
+  if (typeof store?.append !== "function") {
+    throw new BuildError(
+      "compile",
+      `graph ${graph.id} has no store; give \`store: await denoKv(path)\`, or \`memoryStore()\` for runs that may be lost`,
+    );
+  }
+  const validator = stateValidator<S>(graph.schema);
+  const guard = sizeGuard(positive(options.maxStateBytes, DEFAULT_MAX_BYTES, "compile", "maxStateBytes"));
+  const schemas = new Map<string, unknown>();
+  for (const vertex of graph.vertices.values()) {
+    for (const wait of vertex.waits.values()) schemas.set(`${vertex.id}/${wait.name}`, jsonSchemaOf(wait.schema));
+  }
+  const engine: Engine<S> = {
+    graph,
+    tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(v, options)])),
+    log: new CheckpointLog<S>(store, runtime),
+    runtime,
+    ownership: ownershipOf(store, runtime),
+    rules: { validator, measure: (state) => guard(state, "the state") },
+    limits: {
+      inlineTimersMs: span(options.inlineTimers, 30_000, "compile", "inlineTimers"),
+      maxRecoveries: positive(options.maxRecoveries, 10, "compile", "maxRecoveries"),
+    },
+    logger: options.logger ?? consoleLogger,
+    hooks: ([] as Hooks[]).concat(options.hooks ?? []),
+    measureOutput: guard,
+    schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
+  };
+  return new Runner(engine, store, validator);
+}
+
+const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
+
+const consoleLogger: Logger = {
+  info: (message, fields) => console.info(message, fields),
+  warn: (message, fields) => console.warn(message, fields),
+};
+
+function taskOf<S>(vertex: CompiledVertex<S>, options: CompileOptions): Task<unknown, unknown> {
+  const { task } = vertex;
+  if (task.kind === "instance") return task.task;
+  const { provide = (cls: TaskClass) => new (cls as unknown as new () => unknown)() } = options;
+  let made: unknown;
+  try {
+    made = provide(task.cls);
+  } catch (cause) {
+    throw new BuildError("compile", `provide failed for the task ${task.cls.name} of vertex ${vertex.id}: ${messageOf(cause)}`, {
+      vertexId: vertex.id,
+    }, { cause });
+  }
+  if (typeof (made as { execute?: unknown } | undefined)?.execute === "function") return made as Task<unknown, unknown>;
+  throw new BuildError(
+    "compile",
+    `provide gave ${String(made)} for the task ${task.cls.name} of vertex ${vertex.id}; return an instance with execute()`,
+    { vertexId: vertex.id },
+  );
+}

@@ -1,0 +1,102 @@
+import type { RecordEvent } from "../checkpoint/records.ts";
+import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
+import { compareIds } from "../model/ids.ts";
+import type { RunEvent } from "./events.ts";
+import { idempotencyKey, vertexRunId } from "./ids.ts";
+
+/**
+ * What observers are told of a record that has become durable, in this order: the checkpoint, the start of the run, the
+ * outcomes and waits in ascending vertex id, the edges, the step, the halt, the end of the run.
+ */
+export function announcements(before: Checkpoint, after: Checkpoint, events: readonly RecordEvent[]): RunEvent[] {
+  const { run } = after;
+  const { runId } = run;
+  const told: RunEvent[] = [{ type: "checkpoint", runId, revision: run.revision, step: run.step }];
+  if (events[0]?.type === "created") told.push({ type: "runStart", run });
+
+  const ofVertices = events.filter(isOfVertex).sort((a, b) =>
+    compareIds(a.vertexId, b.vertexId) || (a.item ?? -1) - (b.item ?? -1) || RANK[a.type] - RANK[b.type]
+  );
+  const stepBefore = before.nextStep;
+  for (const event of ofVertices) told.push(...ofVertex(event, before, stepBefore, runId));
+
+  for (const event of events) {
+    if (event.type === "routed") {
+      for (const route of event.routes) told.push({ type: "edge", run, route });
+      told.push({ type: "step", run, step: stepBefore, vertices: before.frontier });
+    } else if (event.type === "halted") {
+      told.push({ type: "halt", run, halt: event.halt });
+    }
+  }
+  if (run.owner === undefined && run.status !== "running") told.push({ type: "runFinish", run });
+  return told;
+}
+
+type VertexEvent = Extract<
+  RecordEvent,
+  { type: "done" | "failed" | "suspended" | "attempt_failed" | "opened" | "resolved" }
+>;
+
+const RANK: Record<VertexEvent["type"], number> = {
+  attempt_failed: 0,
+  done: 1,
+  failed: 1,
+  suspended: 1,
+  opened: 2,
+  resolved: 3,
+};
+
+function isOfVertex(event: RecordEvent): event is VertexEvent {
+  return event.type in RANK;
+}
+
+function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: string): RunEvent[] {
+  const { vertexId } = event;
+  const item = event.item === undefined ? {} : { item: event.item };
+  const x = before.executions.get(executionKey(vertexId, event.item));
+  const key = idempotencyKey(before.run.graphId, runId, step, vertexId, event.item);
+  const vertex = {
+    runId,
+    vertexId,
+    ...item,
+    get vertexRunId() {
+      return vertexRunId(key, x?.generation ?? 0);
+    },
+    step,
+    attempt: (x?.failedAttempts.length ?? 0) + 1,
+  };
+  switch (event.type) {
+    case "attempt_failed":
+      return [
+        { type: "attemptFailed", ...vertex, attempt: event.failure.attempt, failure: event.failure, nextAt: event.nextAt },
+      ];
+    case "done": {
+      const { startedAt, at: endedAt, attempt } = event;
+      return [{ type: "vertexFinish", ...vertex, attempt, status: "done", startedAt, endedAt }];
+    }
+    case "failed": {
+      const { startedAt, at: endedAt, failure } = event;
+      return [{ type: "vertexFinish", ...vertex, attempt: failure.attempt, status: "failed", startedAt, endedAt, failure }];
+    }
+    case "suspended": {
+      const { startedAt, at: endedAt } = event;
+      return [{ type: "vertexFinish", ...vertex, status: "suspended", startedAt, endedAt }];
+    }
+    case "opened":
+      return [{
+        type: "wait",
+        runId,
+        vertexId,
+        ...item,
+        waitId: event.id,
+        kind: event.kind,
+        name: event.name,
+        ...(event.due === undefined ? {} : { due: event.due }),
+        ...("info" in event ? { info: event.info } : {}),
+      }];
+    case "resolved":
+      return event.result.kind === "answered"
+        ? [{ type: "answer", runId, vertexId, ...item, waitId: event.id }]
+        : [];
+  }
+}

@@ -1,0 +1,139 @@
+import { parseWith } from "../checkpoint/validate.ts";
+import { canonical } from "../checkpoint/canonical.ts";
+import type { Cursor } from "../checkpoint/log.ts";
+import type { WaitResolved } from "../checkpoint/records.ts";
+import { AnswerError, type AnswerRefusal, isSuperstepError, messageOf } from "../errors.ts";
+import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import type { CompiledGraph } from "../model/definition.ts";
+import { openingKey, type WaitState } from "../model/wait.ts";
+import type { ClosedWait } from "../store/store.ts";
+import { idempotencyKey, isForeignWaitId, waitIdOf } from "./ids.ts";
+import { openWaitsOf } from "./result.ts";
+import type { ResumeOptions } from "./options.ts";
+
+/** The answer as it will be stored, judged by what the wait declares. */
+export function checkedAnswer<S>(
+  graph: CompiledGraph<S>,
+  at: { readonly runId: string; readonly waitId: string; readonly vertexId: string; readonly name: string },
+  value: unknown,
+): unknown {
+  const what = `the answer to wait ${at.name}`;
+  try {
+    const schema = graph.vertices.get(at.vertexId)?.waits.get(at.name)?.schema;
+    const plain = canonical(value, what);
+    return schema === undefined ? plain : parseWith(schema, plain, what);
+  } catch (error) {
+    if (!isSuperstepError(error)) throw error;
+    const issues = (error as { issues?: unknown }).issues;
+    throw new AnswerError("invalid", at.runId, at.waitId, messageOf(error), undefined, issues ? { issues } : {});
+  }
+}
+
+/** The results that a `resume` brings itself, in ascending wait id; refuses all of them when one cannot be taken. */
+export function resumeAnswers<S>(
+  graph: CompiledGraph<S>,
+  cursor: Cursor<S>,
+  options: ResumeOptions,
+  now: number,
+): WaitResolved[] {
+  const { checkpoint, mailbox } = cursor;
+  const { runId } = checkpoint.run;
+  const posted = new Set(mailbox.content.answers.map((a) => a.waitId));
+  const open = openWaitsOf(checkpoint).filter((w) =>
+    w.kind !== "timer" && !posted.has(w.waitId) && (w.due === undefined || w.due > now)
+  );
+  let answers = Object.entries(options.answers ?? {});
+  if ("payload" in options) {
+    if (open.length === 0 || (open.length > 1 && options.all !== true)) {
+      const listed = open.map((w) => `${w.waitId} (${w.name} of ${w.vertexId})`).join(", ");
+      throw new AnswerError(
+        "ambiguous",
+        runId,
+        undefined,
+        open.length === 0
+          ? "no wait is open; resume without a payload"
+          : `${open.length} waits are open: ${listed}; name them in \`answers\`, or give \`all: true\``,
+        undefined,
+        { waits: open.map((w) => w.waitId) },
+      );
+    }
+    answers = [...answers, ...open.map((w) => [w.waitId, options.payload] as [string, unknown])];
+  }
+  return answers.map(([waitId, value]): WaitResolved => {
+    const wait = open.find((w) => w.waitId === waitId);
+    if (wait === undefined) throw refusal(graph, checkpoint, waitId, null, posted.has(waitId), now);
+    return {
+      type: "resolved",
+      vertexId: wait.vertexId,
+      ...(wait.item === undefined ? {} : { item: wait.item }),
+      id: waitId,
+      result: { kind: "answered", value: checkedAnswer(graph, { ...wait, runId }, value), at: now },
+    };
+  });
+}
+
+/** Why an id cannot be answered, as exactly as the run tells. */
+export function refusal<S>(
+  graph: CompiledGraph<S>,
+  checkpoint: Checkpoint,
+  waitId: string,
+  closed: ClosedWait | null,
+  posted: boolean,
+  now: number,
+): AnswerError {
+  const { runId, revision } = checkpoint.run;
+  const say = (reason: AnswerRefusal, problem: string, at?: number) =>
+    new AnswerError(reason, runId, waitId, problem, at);
+  if (posted) return say("answered", `another answer was accepted at revision ${revision}`, revision);
+  const known = find(checkpoint, waitId);
+  if (closed?.reason === "answered" || known?.wait.result?.kind === "answered") {
+    const at = closed?.revision ?? revision;
+    return say("answered", `another answer was accepted at revision ${at}`, at);
+  }
+  if (closed?.reason === "expired" || known?.wait.result?.kind === "expired" || isLate(known?.wait, now)) {
+    return say("expired", "its deadline has passed", closed?.revision);
+  }
+  if (closed !== null || known !== undefined) {
+    return say("closed", `it was closed (${closed?.reason ?? known?.wait.closed ?? "a timer"})`, closed?.revision);
+  }
+  if (isForeignWaitId(runId, waitId)) return say("foreign", "the wait belongs to another run");
+  return willOpen(graph, checkpoint, waitId)
+    ? say("not_open", "it has not been opened yet; answer it once the run waits for it")
+    : say("unknown", "the run has no such wait; list its open waits with waits({ runId })");
+}
+
+function isLate(wait: WaitState | undefined, now: number): boolean {
+  return wait !== undefined && wait.closed === undefined && wait.due !== undefined && wait.due <= now &&
+    wait.kind !== "timer";
+}
+
+function find(checkpoint: Checkpoint, waitId: string): { execution: Execution; wait: WaitState } | undefined {
+  for (const execution of checkpoint.executions.values()) {
+    const wait = execution.waits.get(waitId);
+    if (wait !== undefined) return { execution, wait };
+  }
+  return undefined;
+}
+
+/** Whether the id is that of an opening which an execution of the current step may still make. */
+function willOpen<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, waitId: string): boolean {
+  const { run, nextStep } = checkpoint;
+  return checkpoint.frontier.some((vertexId) => {
+    const vertex = graph.vertices.get(vertexId)!;
+    const count = checkpoint.maps.get(vertexId)?.count ?? 0;
+    const items = vertex.each === undefined ? [undefined] : Array.from({ length: count }, (_, i) => i);
+    return items.some((item) => {
+      const key = idempotencyKey(run.graphId, run.runId, nextStep, vertexId, item);
+      const x = checkpoint.executions.get(executionKey(vertexId, item));
+      return [...vertex.waits.keys()].some((name) => {
+        const opened = [...x?.waits.values() ?? []].filter((w) => w.kind === "answer" && w.name === name).length;
+        return Array.from({ length: LOOK_AHEAD }, (_, i) => opened + i + 1).some((n) => {
+          const refusals = x?.refusals.get(openingKey("answer", name, n)) ?? 0;
+          return waitIdOf(run.runId, key, "answer", name, n, refusals) === waitId;
+        });
+      });
+    });
+  });
+}
+
+const LOOK_AHEAD = 3;

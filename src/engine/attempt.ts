@@ -1,0 +1,144 @@
+import { canonical } from "../checkpoint/canonical.ts";
+import { ContextError, isSuperstepError, VertexTimeoutError } from "../errors.ts";
+import type { Task } from "../model/definition.ts";
+import type { FaultPhase } from "../model/failure.ts";
+import type { Timer } from "../runtime/runtime.ts";
+import { BodyContext, type BodyInfo, type BodyPort } from "./context.ts";
+import { PauseSignal } from "./pause.ts";
+
+/**
+ * One run of one body.
+ *
+ * 1. It settles exactly once: with the body, at its timeout, or when it is abandoned; whatever comes later is ignored.
+ * 2. Its signal is its own and is aborted with a typed reason whenever it ends before the body does.
+ * 3. It never rejects.
+ */
+export class Attempt {
+  readonly #controller = new AbortController();
+  readonly #context: BodyContext;
+  readonly #info: AttemptInfo;
+  readonly #done: (settlement: Settlement) => void;
+  readonly startedAt: number;
+  #timer: Timer | undefined;
+  #ended = false;
+
+  constructor(info: AttemptInfo, port: BodyPort, done: (settlement: Settlement) => void) {
+    this.#info = info;
+    this.#done = done;
+    this.startedAt = info.runtime.now();
+    const live: BodyPort = {
+      record: (event) => this.#ended ? new Promise(() => {}) : port.record(event),
+      open: (event, before) => this.#ended || port.open(event, before),
+      refuse: (waitId, error) => this.#ended || port.refuse(waitId, error),
+      emit: (type, data) => this.#ended || port.emit(type, data),
+      log: port.log,
+    };
+    this.#context = new BodyContext(info, live, this.#controller.signal);
+  }
+
+  start(): void {
+    const limit = this.#limit();
+    if (limit !== undefined) {
+      this.#timer = this.#info.runtime.wakeAt(this.startedAt + Math.max(0, limit.ms), () => this.#timeOut(limit));
+    }
+    void this.#run();
+  }
+
+  /** Ends the attempt for a reason of the engine's; nothing is reported. */
+  abandon(reason: Error): void {
+    if (this.#ended) return;
+    this.#end();
+    this.#controller.abort(reason);
+  }
+
+  async #run(): Promise<void> {
+    let settlement: Settlement;
+    try {
+      const output = await this.#info.task.execute(this.#info.input, this.#context);
+      settlement = await this.#settle({ output });
+    } catch (error) {
+      settlement = await this.#settle({ error });
+    }
+    if (this.#ended) return this.#info.late(settlement);
+    this.#end();
+    this.#done(settlement);
+  }
+
+  async #settle(body: { readonly output: unknown } | { readonly error: unknown }): Promise<Settlement> {
+    const end = await this.#context.settle();
+    if (end.kind === "fault") return this.#fault(end.error);
+    if (end.kind === "paused") return { kind: "suspended", ...this.#times() };
+    if ("error" in body) {
+      const { error } = body;
+      if (!(error instanceof PauseSignal)) return this.#fault(error);
+      return this.#info.isOpen(error.waitId) ? { kind: "suspended", ...this.#times() } : this.#fault(
+        new ContextError(
+          `the body of vertex ${this.#info.vertex.id} asked again for a wait that a later opening has closed; ` +
+            `a body must ask for its waits in the same order whenever it runs`,
+        ),
+      );
+    }
+    try {
+      const output = canonical(body.output, `the output of vertex ${this.#info.vertex.id}`);
+      return { kind: "done", output, ...this.#times() };
+    } catch (error) {
+      return this.#fault(error);
+    }
+  }
+
+  #fault(error: unknown): Settlement {
+    return { kind: "failed", error, phase: phaseOf(error), ...this.#times() };
+  }
+
+  #times() {
+    const endedAt = this.#info.runtime.now();
+    return { startedAt: this.startedAt, endedAt, attempt: this.#context.attempt };
+  }
+
+  #limit(): { readonly scope: "attempt" | "total"; readonly ms: number; readonly of: number } | undefined {
+    const { attemptMs, totalMs } = this.#info.vertex.timeout;
+    const left = totalMs === undefined ? Infinity : totalMs - this.#info.execution.spentMs;
+    if (totalMs !== undefined && left < (attemptMs ?? Infinity)) return { scope: "total", ms: left, of: totalMs };
+    return attemptMs === undefined ? undefined : { scope: "attempt", ms: attemptMs, of: attemptMs };
+  }
+
+  #timeOut(limit: { readonly scope: "attempt" | "total"; readonly of: number }): void {
+    if (this.#ended) return;
+    const error = new VertexTimeoutError(this.#info.vertex.id, limit.scope, limit.of);
+    const settlement = this.#fault(error);
+    this.#end();
+    this.#controller.abort(error);
+    this.#done(settlement);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#timer?.cancel();
+    this.#context.abandon();
+  }
+}
+
+/** What an attempt is made of. */
+export interface AttemptInfo extends BodyInfo {
+  readonly task: Task<unknown, unknown>;
+  readonly input: unknown;
+  /** Whether this wait of the execution is open now. */
+  isOpen(waitId: string): boolean;
+  /** Told of a body that settled after its attempt had ended. */
+  late(settlement: Settlement): void;
+}
+
+/** How an attempt ended. */
+export type Settlement =
+  & { readonly startedAt: number; readonly endedAt: number; readonly attempt: number }
+  & (
+    | { readonly kind: "done"; readonly output: unknown }
+    | { readonly kind: "suspended" }
+    | { readonly kind: "failed"; readonly error: unknown; readonly phase: FaultPhase }
+  );
+
+function phaseOf(error: unknown): FaultPhase {
+  if (isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")) return "serialize";
+  if (isSuperstepError(error, "VERTEX_TIMEOUT")) return "timeout";
+  return isSuperstepError(error, "CONTEXT") ? "wait" : "execute";
+}

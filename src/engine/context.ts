@@ -1,0 +1,339 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { canonical } from "../checkpoint/canonical.ts";
+import { parseWith } from "../checkpoint/validate.ts";
+import type { OnceRecorded, WaitOpened } from "../checkpoint/records.ts";
+import { ContextError, isSuperstepError, WaitExpiredError } from "../errors.ts";
+import type { Execution } from "../model/checkpoint.ts";
+import type { InterruptOptions, OnceContext, OnceOptions, TaskContext, WaitForOptions } from "../model/context.ts";
+import type { CompiledVertex } from "../model/definition.ts";
+import { type Duration, toMs } from "../model/durations.ts";
+import { isId } from "../model/ids.ts";
+import { openingKey, type WaitDefinition, type WaitKind, type WaitState } from "../model/wait.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
+import { PauseSignal, Reactions, type Tracked } from "./pause.ts";
+
+/**
+ * What one run of a body sees.
+ *
+ * 1. Results recorded before the body began are delivered in the order of their numbers, whatever order they are asked
+ *    for in; results that come later re-run the body instead.
+ * 2. The n-th use of a name is its n-th opening. Opening the next one closes the one before.
+ * 3. A fault in using the context fails the vertex even when the body swallows it, and so does a pause pause it.
+ * 4. Nothing is accepted after the body has settled.
+ */
+export class BodyContext implements TaskContext {
+  readonly #body: BodyInfo;
+  readonly #port: BodyPort;
+  readonly #reactions = new Reactions();
+  readonly #uses = new Map<string, number>();
+  readonly #onces = new Map<string, Promise<unknown>>();
+  readonly #opened: Tracked<unknown>[] = [];
+  #deliverable: { readonly seq: number; deliver(): void }[] = [];
+  #interrupted = false;
+  #closed = false;
+  #fault: unknown;
+
+  readonly signal: AbortSignal;
+  readonly graphId: string;
+  readonly runId: string;
+  readonly vertexId: string;
+  readonly step: number;
+  readonly attempt: number;
+  declare readonly item?: number;
+  readonly idempotencyKey: string;
+
+  constructor(body: BodyInfo, port: BodyPort, signal: AbortSignal) {
+    this.#body = body;
+    this.#port = port;
+    const { execution, vertex } = body;
+    this.signal = signal;
+    this.graphId = body.graphId;
+    this.runId = body.runId;
+    this.vertexId = vertex.id;
+    this.step = body.step;
+    this.attempt = execution.failedAttempts.length + 1;
+    if (execution.item !== undefined) this.item = execution.item;
+    this.idempotencyKey = idempotencyKey(body.graphId, body.runId, body.step, vertex.id, execution.item);
+  }
+
+  get vertexRunId(): string {
+    return vertexRunId(this.idempotencyKey, this.#body.execution.generation);
+  }
+
+  once<T>(name: string, fn: (once: OnceContext) => T | Promise<T>, options: OnceOptions<T> = {}): Promise<T> {
+    this.#enter("once");
+    if (this.#onces.has(name)) {
+      throw new ContextError(`vertex ${this.vertexId} used once(${JSON.stringify(name)}) twice in one body; give each its own name`);
+    }
+    const { once } = this.#body.execution;
+    const what = `the result of once(${JSON.stringify(name)}) in vertex ${this.vertexId}`;
+    const result: Promise<T> = once.has(name)
+      ? Promise.resolve(once.get(name) as T).then((value) => check(options.schema, value, what))
+      : this.#runOnce(name, fn, options, what);
+    result.catch(() => {});
+    this.#onces.set(name, result);
+    return result;
+  }
+
+  async #runOnce<T>(
+    name: string,
+    fn: (once: OnceContext) => T | Promise<T>,
+    options: OnceOptions<T>,
+    what: string,
+  ): Promise<T> {
+    const result = await fn({ signal: this.signal, idempotencyKey: `${this.idempotencyKey}/once=${name}` });
+    const value = this.#storable(() => check(options.schema, canonical(result, what) as T, what));
+    await this.#port.record({ type: "once", ...this.#of(), name, value });
+    return value;
+  }
+
+  sleep(name: string, until: Duration | Date): Promise<void> {
+    this.#enter("sleep");
+    this.#named("sleep", name);
+    return this.#use<void>("timer", name, (openedAt) => ({ due: this.#due(until, openedAt, `sleep(${JSON.stringify(name)})`) }), () => undefined);
+  }
+
+  waitFor<T>(wait: WaitDefinition<T>, options: WaitForOptions = {}): Promise<T> {
+    this.#enter("waitFor");
+    const declared = this.#body.vertex.waits.get(wait.name);
+    if (declared === undefined) {
+      const names = [...this.#body.vertex.waits.keys()].join(", ");
+      throw this.#misuse(
+        `vertex ${this.vertexId} waits for ${JSON.stringify(wait.name)}, which its \`waits\` do not declare` +
+          ` (declared: ${names === "" ? "none" : names}); add it there, so that any process can check the answer`,
+      );
+    }
+    const deadline = options.deadline ?? wait.deadline;
+    return this.#use<T>("answer", wait.name, (openedAt) => ({
+      ...(deadline === undefined ? {} : { due: this.#due(deadline, openedAt, `the deadline of wait ${wait.name}`) }),
+      ...("info" in options ? { info: this.#storable(() => canonical(options.info, `the info of wait ${wait.name}`)) } : {}),
+    }), (value) => value as T);
+  }
+
+  waitId(wait: WaitDefinition | string, n = 1): string {
+    return this.#id("answer", typeof wait === "string" ? wait : wait.name, n);
+  }
+
+  interrupt(info?: unknown, options: InterruptOptions = {}): never {
+    this.#enter("interrupt");
+    const past = this.#interrupts();
+    const open = past.find((w) => w.result === undefined && w.closed === undefined);
+    const n = past.length + 1;
+    const id = open?.id ?? this.#id("interrupt", INTERRUPT, n);
+    this.#interrupted = true;
+    if (open === undefined) {
+      const openedAt = this.#body.runtime.now();
+      this.#open("interrupt", INTERRUPT, n, id, openedAt, {
+        ...(info === undefined ? {} : { info: this.#storable(() => canonical(info, `the info of an interrupt of vertex ${this.vertexId}`)) }),
+        ...("continuation" in options
+          ? { continuation: this.#storable(() => canonical(options.continuation, `the continuation of vertex ${this.vertexId}`)) }
+          : {}),
+        ...(options.deadline === undefined ? {} : { due: this.#due(options.deadline, openedAt, "the deadline of an interrupt") }),
+      });
+    }
+    throw new PauseSignal(id);
+  }
+
+  answer<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined {
+    this.#enter("answer");
+    const latest = this.#interrupts().findLast((w) => w.result !== undefined);
+    if (latest?.result?.kind === "expired") {
+      throw new WaitExpiredError(INTERRUPT, latest.id);
+    }
+    if (latest?.result?.kind !== "answered") return undefined;
+    const { value } = latest.result;
+    try {
+      return { value: check(schema, value, `the answer to the interrupt of vertex ${this.vertexId}`) as T };
+    } catch (error) {
+      this.#port.refuse(latest.id, error);
+      throw this.#note(error);
+    }
+  }
+
+  continuation<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined {
+    this.#enter("continuation");
+    const latest = this.#interrupts().findLast((w) => "continuation" in w);
+    if (latest === undefined) return undefined;
+    return { value: check(schema, latest.continuation, `the continuation of vertex ${this.vertexId}`) as T };
+  }
+
+  emit(type: string, data?: unknown): void {
+    if (!this.#closed) this.#port.emit(type, data);
+  }
+
+  log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
+    this.#port.log(message, { runId: this.runId, vertexId: this.vertexId, attempt: this.attempt, ...fields });
+  }
+
+  /** Ends the body: what it was, given that it settled. Every `once` that has begun is finished first. */
+  async settle(): Promise<BodyEnd> {
+    await Promise.allSettled(this.#onces.values());
+    this.#closed = true;
+    if (this.#fault !== undefined) return { kind: "fault", error: this.#fault };
+    return { kind: this.#interrupted || this.#opened.some((o) => o.stands()) ? "paused" : "free" };
+  }
+
+  /** Ends the body at once: whatever it still does is ignored. */
+  abandon(): void {
+    this.#closed = true;
+  }
+
+  #use<T>(
+    kind: WaitKind,
+    name: string,
+    describe: (openedAt: number) => Pick<WaitOpened, "due" | "info">,
+    value: (recorded: unknown) => T,
+  ): Promise<T> {
+    const key = openingKey(kind, name, 0);
+    const n = (this.#uses.get(key) ?? 0) + 1;
+    this.#uses.set(key, n);
+    const id = this.#id(kind, name, n);
+    const wait = this.#body.execution.waits.get(id);
+    const tracked = this.#reactions.track<T>();
+    if (wait?.result !== undefined) {
+      this.#deliver(wait, tracked, value);
+      return tracked.promise;
+    }
+    if (wait === undefined) {
+      const openedAt = this.#body.runtime.now();
+      this.#open(kind, name, n, id, openedAt, describe(openedAt));
+    }
+    // One that a later opening has closed lost its race when the body first ran; its pause stands for nothing.
+    if (wait?.closed === undefined) this.#opened.push(tracked as Tracked<unknown>);
+    this.#body.runtime.macrotask(() => {
+      if (!this.#closed) tracked.pause(new PauseSignal(id));
+    });
+    return tracked.promise;
+  }
+
+  #deliver<T>(wait: WaitState, tracked: Tracked<T>, value: (recorded: unknown) => T): void {
+    const deliver = () => {
+      const result = wait.result!;
+      if (result.kind === "expired") return tracked.reject(new WaitExpiredError(wait.name, wait.id));
+      if (result.kind === "fired") return tracked.resolve(value(undefined));
+      const schema = this.#body.vertex.waits.get(wait.name)?.schema;
+      try {
+        tracked.resolve(value(check(schema, result.value, `the answer to wait ${wait.name}`)));
+      } catch (error) {
+        this.#port.refuse(wait.id, error);
+        tracked.reject(this.#note(error));
+      }
+    };
+    if (this.#deliverable.length === 0) queueMicrotask(() => this.#deliverAll());
+    this.#deliverable.push({ seq: wait.seq!, deliver });
+  }
+
+  /** In the order of recording, far enough apart that a reaction to the first result runs before the second comes. */
+  async #deliverAll(): Promise<void> {
+    const ready = this.#deliverable.sort((a, b) => a.seq - b.seq);
+    this.#deliverable = [];
+    for (const [i, { deliver }] of ready.entries()) {
+      if (i > 0) for (let tick = 0; tick < DELIVERY_SPACING; tick++) await undefined;
+      deliver();
+    }
+  }
+
+  #open(
+    kind: WaitKind,
+    name: string,
+    n: number,
+    id: string,
+    openedAt: number,
+    more: Pick<WaitOpened, "due" | "info" | "continuation">,
+  ): void {
+    const before = n > 1 ? this.#id(kind, name, n - 1) : undefined;
+    this.#port.open({ type: "opened", ...this.#of(), id, kind, name, n, openedAt, ...more }, before);
+  }
+
+  #interrupts(): WaitState[] {
+    return [...this.#body.execution.waits.values()].filter((w) => w.kind === "interrupt");
+  }
+
+  #id(kind: WaitKind, name: string, n: number): string {
+    const refusals = this.#body.execution.refusals.get(openingKey(kind, name, n)) ?? 0;
+    return waitIdOf(this.runId, this.idempotencyKey, kind, name, n, refusals);
+  }
+
+  #due(until: Duration | Date, openedAt: number, what: string): number {
+    const at = until instanceof Date ? until.getTime() : openedAt + (toMs(until) ?? NaN);
+    if (Number.isFinite(at)) return at;
+    throw this.#misuse(`${what} in vertex ${this.vertexId} is ${String(until)}, not a time; use milliseconds, a text such as "30s", or a Date`);
+  }
+
+  #named(what: string, name: unknown): void {
+    if (isId(name)) return;
+    throw this.#misuse(`${what} in vertex ${this.vertexId} has the name ${JSON.stringify(name)}; use letters, digits and . _ : -`);
+  }
+
+  #storable<T>(make: () => T): T {
+    try {
+      return make();
+    } catch (error) {
+      throw isSuperstepError(error, "SERIALIZATION") ? this.#note(error) : error;
+    }
+  }
+
+  #misuse(problem: string): unknown {
+    return this.#note(new ContextError(problem, { vertexId: this.vertexId }));
+  }
+
+  #note(error: unknown): unknown {
+    this.#fault ??= error;
+    return error;
+  }
+
+  #enter(what: string): void {
+    if (!this.#closed) return;
+    throw new ContextError(
+      `ctx.${what} was called after the body of vertex ${this.vertexId} had settled or its attempt had ended; await it inside the body`,
+      { vertexId: this.vertexId },
+    );
+  }
+
+  #of(): { readonly vertexId: string; readonly item?: number } {
+    return this.item === undefined ? { vertexId: this.vertexId } : { vertexId: this.vertexId, item: this.item };
+  }
+}
+
+const INTERRUPT = "interrupt";
+
+/** Microtasks between two deliveries: more than an `await` through a few wrappers takes. */
+const DELIVERY_SPACING = 16;
+
+/** What a body is run for. */
+export interface BodyInfo {
+  readonly graphId: string;
+  readonly runId: string;
+  readonly step: number;
+  readonly vertex: CompiledVertex<never>;
+  /** The execution as recorded when the body begins. */
+  readonly execution: Execution;
+  readonly runtime: Runtime;
+}
+
+/** Where a body's facts go. */
+export interface BodyPort {
+  /** Resolves when the result is durable. */
+  record(event: OnceRecorded): Promise<void>;
+  /** Notes an opening; `before` is the id of the opening of the same name that it closes. */
+  open(event: WaitOpened, before: string | undefined): void;
+  /** The code does not accept a recorded answer. */
+  refuse(waitId: string, error: unknown): void;
+  emit(type: string, data: unknown): void;
+  log(message: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+/** What a settled body was. */
+export type BodyEnd =
+  /** It opened a wait that stands. */
+  | { readonly kind: "paused" }
+  /** Its own value or error counts. */
+  | { readonly kind: "free" }
+  | { readonly kind: "fault"; readonly error: unknown };
+
+function check<T>(schema: StandardSchemaV1<unknown, T> | undefined, value: T, what: string): T;
+function check(schema: StandardSchemaV1 | undefined, value: unknown, what: string): unknown;
+function check(schema: StandardSchemaV1 | undefined, value: unknown, what: string): unknown {
+  return schema === undefined ? value : parseWith(schema, value, what);
+}

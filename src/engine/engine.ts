@@ -1,0 +1,35 @@
+import type { CheckpointLog } from "../checkpoint/log.ts";
+import type { CompiledGraph, Task } from "../model/definition.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Hooks, Logger } from "./events.ts";
+import type { StateRules } from "./fold.ts";
+import type { Ownership } from "./ownership.ts";
+import type { Limits } from "./superstep.ts";
+
+/** What every run of one runner shares. */
+export interface Engine<S> {
+  readonly graph: CompiledGraph<S>;
+  readonly tasks: ReadonlyMap<string, Task<unknown, unknown>>;
+  readonly log: CheckpointLog<S>;
+  readonly runtime: Runtime;
+  readonly ownership: Ownership;
+  readonly rules: StateRules<S>;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly hooks: readonly Hooks[];
+  /** Throws when an output is above the ceiling. */
+  measureOutput(output: unknown, what: string): void;
+  /** The JSON Schema of a declared wait, where one exists. */
+  schemaOf(vertexId: string, waitName: string): unknown;
+}
+
+/** How one claim of a run is carried out. */
+export interface RunSettings {
+  /** The most bodies at once. */
+  readonly concurrency: number;
+  /** Whether successful outcomes are appended on their own before the step is over. */
+  readonly checkpointEvery: "vertex" | "step";
+  readonly signal?: AbortSignal;
+  /** Observers of this run, after those of the runner. */
+  readonly hooks: readonly Hooks[];
+}

@@ -1,0 +1,98 @@
+import { advance, type Patch } from "../checkpoint/delta.ts";
+import { reduceDraft } from "../checkpoint/draft.ts";
+import type { StateValidator } from "../checkpoint/validate.ts";
+import { isSuperstepError, ValidationError } from "../errors.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
+import type { CompiledVertex } from "../model/definition.ts";
+import type { FaultPhase } from "../model/failure.ts";
+import { standing, type VertexStanding } from "./step.ts";
+
+/**
+ * The reduction of a step's outcomes into its state. Pure, and the only place where user reducers run.
+ *
+ * 1. Outcomes are applied in ascending vertex id, whoever was first, slow or paused.
+ * 2. A reducer works on a draft that is kept only on success, so a fault leaves the state as it was.
+ * 3. A fault of a reducer, of `record`, of the schema or of serialization belongs to the vertex whose output it was.
+ */
+export type FoldResult<S> =
+  | { readonly kind: "folded"; readonly state: S; readonly patch: Patch | undefined; readonly finish: boolean }
+  | { readonly kind: "fault"; readonly vertex: CompiledVertex<S>; readonly phase: FaultPhase; readonly error: unknown };
+
+/** What a state must satisfy. */
+export interface StateRules<S> {
+  readonly validator: StateValidator<S>;
+  /** Throws when the state is above its ceiling. */
+  measure(state: S): void;
+}
+
+/** Folds every outcome of a settled step, or stops at the first fault. */
+export function foldStep<S>(
+  vertices: readonly CompiledVertex<S>[],
+  checkpoint: Checkpoint,
+  state: S,
+  rules: StateRules<S>,
+): FoldResult<S> {
+  let value = state;
+  let patch: Patch | undefined;
+  let changes = 0;
+  let finish = false;
+  for (const vertex of vertices) {
+    const outcome = standing(checkpoint, vertex);
+    if (outcome.kind === "done") finish ||= vertex.finish;
+    try {
+      const next = reduceOne(vertex, outcome, value, rules);
+      if (next.patch !== undefined) changes += 1;
+      patch = next.patch ?? patch;
+      value = next.value;
+    } catch (error) {
+      return { kind: "fault", vertex, phase: phaseOf(error, outcome), error };
+    }
+  }
+  if (changes > 1) ({ value, patch } = advance(state, value, "the state"));
+  return { kind: "folded", state: value, patch, finish };
+}
+
+/** The fold of the outcomes so far: what a result shows while its step is under way. */
+export function foldSoFar<S>(
+  vertices: readonly CompiledVertex<S>[],
+  checkpoint: Checkpoint,
+  state: S,
+  rules: StateRules<S>,
+): S {
+  return vertices.reduce((value, vertex) => {
+    try {
+      return reduceOne(vertex, standing(checkpoint, vertex), value, rules).value;
+    } catch {
+      return value;
+    }
+  }, state);
+}
+
+function reduceOne<S>(
+  vertex: CompiledVertex<S>,
+  outcome: VertexStanding,
+  state: S,
+  rules: StateRules<S>,
+): { readonly value: S; readonly patch: Patch | undefined } {
+  const recipe = recipeOf(vertex, outcome);
+  if (recipe === undefined) return { value: state, patch: undefined };
+  const what = `the state after vertex ${vertex.id}`;
+  const next = advance(state, reduceDraft(state, recipe, what), what);
+  if (next.patch === undefined) return next;
+  const issues = rules.validator.check(state, next.value);
+  if (issues !== undefined) throw new ValidationError(what, issues);
+  rules.measure(next.value);
+  return next;
+}
+
+function recipeOf<S>(vertex: CompiledVertex<S>, outcome: VertexStanding): ((draft: S) => S | void) | undefined {
+  if (outcome.kind === "done") return (draft) => vertex.reduce(draft, outcome.output);
+  if (outcome.kind === "unsettled") return undefined;
+  const record = vertex.handlers[outcome.handler]?.record;
+  return record === undefined ? undefined : (draft) => record(draft, outcome.failure);
+}
+
+function phaseOf(error: unknown, outcome: VertexStanding): FaultPhase {
+  if (isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")) return "serialize";
+  return outcome.kind === "failed" ? "record" : "reduce";
+}

@@ -1,0 +1,106 @@
+import type { CheckpointLog } from "../checkpoint/log.ts";
+import { defaultCodec } from "../checkpoint/codec.ts";
+import { evolve, firstCheckpoint } from "../checkpoint/evolve.ts";
+import type { RecordEvent } from "../checkpoint/records.ts";
+import { BuildError, CheckpointDecodeError, CheckpointNotFoundError } from "../errors.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
+import type { InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
+import type { Page, WaitRow } from "../store/store.ts";
+
+/** Which records to read. */
+export interface HistoryQuery {
+  /** The first revision. @default 0 */
+  readonly from?: number;
+  /** @default 100 */
+  readonly limit?: number;
+}
+
+/** One record of a run: what happened, and what the run was after it. */
+export interface HistoryEntry {
+  readonly revision: number;
+  readonly at: number;
+  /** The size of the record as stored, without its parts. */
+  readonly bytes: number;
+  readonly status: RunStatus;
+  readonly reason?: InterruptReason;
+  readonly phase: Phase;
+  readonly step: number;
+  readonly owner?: string;
+  /** In `routed` the vertices that run next, otherwise those of the current step. */
+  readonly frontier: readonly string[];
+  /** The routes taken by the step that this record ends. */
+  readonly routes: readonly Route[];
+  readonly events: readonly RecordEvent[];
+}
+
+/** An open wait as listed across runs. */
+export interface InboxEntry {
+  readonly waitId: string;
+  readonly runId: string;
+  readonly graphId: string;
+  readonly vertexId: string;
+  readonly item?: number;
+  readonly name: string;
+  readonly kind: "answer" | "interrupt";
+  readonly openedAt: number;
+  readonly deadline?: number;
+  readonly info?: unknown;
+  /** The JSON Schema of the answer, where one exists. */
+  readonly schema?: unknown;
+}
+
+/** A page of a run's history. The fold begins at the newest snapshot before the page. */
+export async function historyOf<S>(
+  log: CheckpointLog<S>,
+  runId: string,
+  query: HistoryQuery,
+): Promise<readonly HistoryEntry[]> {
+  const { from = 0, limit = 100 } = query;
+  if (!Number.isSafeInteger(from) || from < 0) throw new BuildError("history", `from is ${from}; give a revision from 0`);
+  if (!Number.isSafeInteger(limit) || limit < 1) throw new BuildError("history", `limit is ${limit}; give a number from 1`);
+  const start = Math.max(0, from - SNAPSHOT_REACH);
+  const records = await log.history(runId, start, limit + (from - start));
+  if (records.length === 0 && start === 0) throw new CheckpointNotFoundError(runId);
+  const entries: HistoryEntry[] = [];
+  let checkpoint: Checkpoint | undefined;
+  for (const record of records) {
+    const created = record.events[0];
+    if (record.snapshot !== undefined) checkpoint = record.snapshot.checkpoint;
+    else if (checkpoint !== undefined) checkpoint = evolve(checkpoint, record.events, record.revision, record.at);
+    else if (created?.type === "created") checkpoint = firstCheckpoint(created, record.at);
+    if (record.revision < from) continue;
+    if (checkpoint === undefined) throw new CheckpointDecodeError(runId, "Record", "no snapshot before the page");
+    const { run, phase, frontier } = checkpoint;
+    entries.push({
+      revision: record.revision,
+      at: record.at,
+      bytes: record.bytes,
+      status: run.status,
+      ...(run.reason === undefined ? {} : { reason: run.reason }),
+      phase,
+      step: run.step,
+      ...(run.owner === undefined ? {} : { owner: run.owner }),
+      frontier,
+      routes: record.events.some((e) => e.type === "routed") ? checkpoint.routes : [],
+      events: record.events,
+    });
+  }
+  return entries;
+}
+
+/** How many records may lie between two snapshots. */
+const SNAPSHOT_REACH = 256;
+
+/** Rows of the inbox with their bodies decoded. */
+export function inboxOf(page: Page<WaitRow>): Page<InboxEntry> {
+  const rows = page.rows.map(({ body, ...row }): InboxEntry => {
+    const more = defaultCodec.decode(body) as { readonly kind?: unknown; readonly info?: unknown; readonly schema?: unknown };
+    return {
+      ...row,
+      kind: more.kind === "interrupt" ? "interrupt" : "answer",
+      ...(more.info === undefined ? {} : { info: more.info }),
+      ...(more.schema === undefined ? {} : { schema: more.schema }),
+    };
+  });
+  return page.cursor === undefined ? { rows } : { rows, cursor: page.cursor };
+}

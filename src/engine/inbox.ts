@@ -1,0 +1,87 @@
+import { evolve } from "../checkpoint/evolve.ts";
+import type { Mailbox } from "../checkpoint/mailbox.ts";
+import type { RecordEvent, WaitResolved } from "../checkpoint/records.ts";
+import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import { compareIds } from "../model/ids.ts";
+import type { WaitResult, WaitState } from "../model/wait.ts";
+
+/**
+ * What the mailbox and the clock add to the facts of a record. Pure.
+ *
+ * 1. An accepted answer always becomes a result, also when a body has settled or closed its wait in the same record:
+ *    the outcome of that body is not durable yet, so it is dropped and the body runs again.
+ * 2. Results of one record are numbered by the time they were accepted or due, then by name.
+ * 3. A cancellation and a passed deadline come last: what became known before them stays known.
+ */
+export function takeIn(
+  checkpoint: Checkpoint,
+  mailbox: Mailbox,
+  facts: readonly RecordEvent[],
+  now: number,
+): { readonly events: readonly RecordEvent[]; readonly rerun: readonly string[] } {
+  const results = resultsDue(checkpoint, mailbox, facts, now);
+  const resolved = new Set(results.map((r) => r.id));
+  const rerun = new Set(results.map((r) => executionKey(r.vertexId, r.item)));
+  const events: RecordEvent[] = results.length === 0 ? [...facts] : facts.filter((e) => {
+    if (e.type === "closed") return !resolved.has(e.id);
+    return !isOutcome(e) || !rerun.has(executionKey(e.vertexId, e.item));
+  });
+  events.push(...results);
+
+  const { deadline, status } = checkpoint.run;
+  if (status === "running" || facts.some((e) => e.type === "claimed")) {
+    if (mailbox.cancel !== undefined) events.push({ type: "cancelled", reason: mailbox.cancel.reason });
+    else if (deadline !== undefined && deadline <= now) events.push({ type: "cancelled", reason: "deadline" });
+  }
+  return { events, rerun: [...rerun] };
+}
+
+function isOutcome(event: RecordEvent): event is Extract<RecordEvent, { type: "done" | "failed" | "attempt_failed" }> {
+  switch (event.type) {
+    case "done":
+      return true;
+    case "failed":
+    case "attempt_failed":
+      return event.failure.phase !== "timeout";
+    default:
+      return false;
+  }
+}
+
+function resultsDue(
+  checkpoint: Checkpoint,
+  mailbox: Mailbox,
+  facts: readonly RecordEvent[],
+  now: number,
+): readonly WaitResolved[] {
+  const opens = facts.some((e) => e.type === "opened");
+  if (!opens && ![...checkpoint.executions.values()].some((x) => x.waits.size > 0)) return [];
+  const { revision } = checkpoint.run;
+  const known = facts.filter((e) => e.type !== "closed" && e.type !== "done" && e.type !== "failed");
+  const { executions } = evolve(checkpoint, known, revision, now);
+  const answers = new Map(mailbox.answers.map((a) => [a.waitId, a]));
+  const found: { readonly at: number; readonly name: string; readonly event: WaitResolved }[] = [];
+  for (const x of executions.values()) {
+    if (x.status === "done" || x.status === "failed") continue;
+    for (const wait of x.waits.values()) {
+      if (wait.result !== undefined || wait.closed !== undefined) continue;
+      const answer = answers.get(wait.id);
+      const result: WaitResult | undefined = answer === undefined
+        ? ended(wait, now)
+        : { kind: "answered", value: answer.value, at: answer.at };
+      if (result === undefined) continue;
+      const at = result.kind === "answered" ? result.at : wait.due!;
+      found.push({ at, name: wait.name, event: { type: "resolved", ...of(x), id: wait.id, result } });
+    }
+  }
+  return found.sort((a, b) => a.at - b.at || compareIds(a.name, b.name)).map((f) => f.event);
+}
+
+function ended(wait: WaitState, now: number): WaitResult | undefined {
+  if (wait.due === undefined || wait.due > now) return undefined;
+  return wait.kind === "timer" ? { kind: "fired", at: now } : { kind: "expired", at: now };
+}
+
+function of(x: Execution): { readonly vertexId: string; readonly item?: number } {
+  return x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+}

@@ -1,0 +1,86 @@
+import { BuildError } from "../errors.ts";
+import { type Duration, toMs } from "../model/durations.ts";
+import { isId } from "../model/ids.ts";
+import type { Hooks, Logger } from "./events.ts";
+
+/** Options of `start` and `run`. */
+export interface StartOptions extends WorkOptions {
+  /** The id of the run. @default a new UUIDv7, or one derived from `idempotencyKey` */
+  readonly runId?: string;
+  /** Starts of one graph with one key and one input are one run. */
+  readonly idempotencyKey?: string;
+  /** Words by which `list` finds the run. */
+  readonly tags?: readonly string[];
+  /** When the run is cancelled if it is not over. @default never */
+  readonly deadline?: Duration | Date;
+}
+
+/** How a run is worked on; options of `start`, `resume` and `recover`. */
+export interface WorkOptions {
+  /** The most super-steps of the run, over all resumes. @default 10000 */
+  readonly maxSteps?: number;
+  /** The most bodies at once. @default 64 */
+  readonly concurrency?: number;
+  /** `step` appends successful outcomes with the end of their step only. @default "vertex" */
+  readonly checkpointEvery?: "vertex" | "step";
+  /** Aborting it lets the run go, to be resumed later; the call rejects with `RunAbortedError`. */
+  readonly signal?: AbortSignal;
+  /** Observers of this run. */
+  readonly hooks?: Hooks;
+}
+
+/** Options of `resume`. */
+export interface ResumeOptions extends WorkOptions {
+  /** The answer to the one open wait; with `all`, to every open wait. */
+  readonly payload?: unknown;
+  readonly all?: boolean;
+  /** Answers by wait id: all are accepted, or none is. */
+  readonly answers?: Readonly<Record<string, unknown>>;
+  /** Claims the run even though a living process owns it. @default false */
+  readonly takeover?: boolean;
+}
+
+/** Options of `compile` that concern running. */
+export interface RunnerOptions {
+  /** A timer that is due within this time is awaited in the process. @default "30s" */
+  readonly inlineTimers?: Duration;
+  /** How often a run may lose its process without any progress before it halts. @default 10 */
+  readonly maxRecoveries?: number;
+  /** The most bytes of a state, and of an output. @default 16 MiB */
+  readonly maxStateBytes?: number;
+  /** Observers of every run. */
+  readonly hooks?: Hooks | readonly Hooks[];
+  /** @default the console, warnings only */
+  readonly logger?: Logger;
+}
+
+/** A whole number from 1, or the default. */
+export function positive(value: number | undefined, fallback: number, op: string, name: string): number {
+  if (value === undefined) return fallback;
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new BuildError(op, `${name} is ${String(value)}; give a whole number from 1`);
+}
+
+/** A duration from 0 in milliseconds, or the default. */
+export function span(value: Duration | undefined, fallback: number, op: string, name: string): number {
+  if (value === undefined) return fallback;
+  const ms = toMs(value);
+  if (ms !== undefined && ms >= 0) return ms;
+  throw new BuildError(op, `${name} is ${String(value)}; give milliseconds or a text such as "30s"`);
+}
+
+/** A time, given as a duration from now or as a date. */
+export function moment(value: Duration | Date, now: number, op: string, name: string): number {
+  const at = value instanceof Date ? value.getTime() : now + (toMs(value) ?? NaN);
+  if (Number.isFinite(at)) return at;
+  throw new BuildError(op, `${name} is ${String(value)}; give milliseconds, a text such as "30s", or a Date`);
+}
+
+/** A run id that may become a key. */
+export function checkedRunId(runId: unknown, op: string): string {
+  if (isId(runId)) return runId;
+  throw new BuildError(
+    op,
+    `${JSON.stringify(runId)?.slice(0, 200)} is no run id; a letter or digit, then up to 127 letters, digits, or ._:-`,
+  );
+}

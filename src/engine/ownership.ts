@@ -1,0 +1,172 @@
+import type { Runtime, Timer } from "../runtime/runtime.ts";
+import type { Store } from "../store/store.ts";
+import { OwnershipLostError } from "../errors.ts";
+
+/**
+ * What makes this process the owner of runs: an owner key written once, and a beat renewed while it owns any.
+ *
+ * 1. Whoever wants to own a run calls `acquire` first; the id it returns has a beat younger than a third of the lease.
+ * 2. An owner whose key was deleted by another process is told so once and never used again; its runs are lost.
+ * 3. An owner under which a run ended without a release is retired: its beat is no longer renewed once its other runs
+ *    have ended, so that the lease runs out and any process may bury it and recover what it left.
+ */
+export class Ownership {
+  readonly #store: Store;
+  readonly #runtime: Runtime;
+  #current: Owner | undefined;
+  #acquiring: Promise<Owner> | undefined;
+
+  constructor(store: Store, runtime: Runtime) {
+    this.#store = store;
+    this.#runtime = runtime;
+  }
+
+  /** The owner for a new claim. */
+  async acquire(): Promise<Owner> {
+    const current = this.#current;
+    if (current !== undefined && current.usable) {
+      if (current.isFresh()) return current;
+      if (await current.beat()) return current;
+    }
+    this.#acquiring ??= this.#register().finally(() => this.#acquiring = undefined);
+    return await this.#acquiring;
+  }
+
+  /** Whether a run with this owner id is at work in this process. */
+  isAtWork(ownerId: string, runId: string): boolean {
+    return this.#owners.get(ownerId)?.runs.has(runId) ?? false;
+  }
+
+  /** Whether the id is one of this process, alive or retired. */
+  isOwn(ownerId: string): boolean {
+    return this.#owners.has(ownerId);
+  }
+
+  /** Tells the run that its mailbox has changed, if it is at work here. */
+  poke(runId: string): void {
+    for (const owner of this.#owners.values()) owner.runs.get(runId)?.poke();
+  }
+
+  readonly #owners = new Map<string, Owner>();
+
+  async #register(): Promise<Owner> {
+    const owner = new Owner(this.#runtime.uuid(), this.#store, this.#runtime, () => this.#owners.delete(owner.id));
+    await this.#store.owners.register(owner.id, this.#runtime.now());
+    this.#owners.set(owner.id, owner);
+    this.#current = owner;
+    return owner;
+  }
+}
+
+const ownerships = new WeakMap<Store, Ownership>();
+
+/** The ownership of this process in a store: one for all runners on it, so that the process has one beat there. */
+export function ownershipOf(store: Store, runtime: Runtime): Ownership {
+  const known = ownerships.get(store);
+  if (known !== undefined) return known;
+  const made = new Ownership(store, runtime);
+  ownerships.set(store, made);
+  return made;
+}
+
+/** A run at work, as its owner sees it. */
+export interface OwnedRun {
+  /** Its mailbox has changed. */
+  poke(): void;
+  /** The owner is no more. */
+  lose(error: OwnershipLostError): void;
+}
+
+/** How often a beat is renewed, in milliseconds. */
+export const BEAT_MS = 5_000;
+/** How long an owner counts as alive after its last beat, in milliseconds. */
+export const LEASE_MS = 15_000;
+/** How often pokes are read, in milliseconds. */
+export const POLL_MS = 1_000;
+
+/** One owner id of this process. */
+export class Owner {
+  readonly runs = new Map<string, OwnedRun>();
+  readonly #store: Store;
+  readonly #runtime: Runtime;
+  readonly #gone: () => void;
+  #beatAt: number;
+  #retired = false;
+  #timer: Timer | undefined;
+
+  constructor(readonly id: string, store: Store, runtime: Runtime, gone: () => void) {
+    this.#store = store;
+    this.#runtime = runtime;
+    this.#gone = gone;
+    this.#beatAt = runtime.now();
+  }
+
+  /** Whether new runs may be claimed under this id. */
+  get usable(): boolean {
+    return !this.#retired;
+  }
+
+  isFresh(): boolean {
+    return this.#runtime.now() - this.#beatAt < BEAT_MS;
+  }
+
+  /** Renews the beat; false when another process has buried this owner. */
+  async beat(): Promise<boolean> {
+    const at = this.#runtime.now();
+    if (!await this.#store.owners.beat(this.id, at)) {
+      this.#lose();
+      return false;
+    }
+    this.#beatAt = at;
+    return true;
+  }
+
+  hold(runId: string, run: OwnedRun): void {
+    this.runs.set(runId, run);
+    this.#arm();
+  }
+
+  /** The run has ended or was released. */
+  release(runId: string): void {
+    this.runs.delete(runId);
+    this.#rest();
+  }
+
+  /** The run ended here while the store still says that this owner has it. */
+  desert(runId: string): void {
+    this.runs.delete(runId);
+    this.#retired = true;
+    this.#rest();
+  }
+
+  #rest(): void {
+    if (this.runs.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#retired) this.#gone();
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.runs.size === 0) return;
+    this.#timer = this.#runtime.wakeAt(this.#runtime.now() + POLL_MS, () => {
+      this.#timer = undefined;
+      void this.#tick().finally(() => this.#arm());
+    }, { keepAlive: false });
+  }
+
+  /** A store that fails now is asked again at the next tick; appends find out for themselves. */
+  async #tick(): Promise<void> {
+    try {
+      for (const runId of await this.#store.owners.takePokes(this.id)) this.runs.get(runId)?.poke();
+      if (!this.isFresh()) await this.beat();
+    } catch {
+      // Nothing is lost by a missed tick.
+    }
+  }
+
+  #lose(): void {
+    this.#retired = true;
+    for (const [runId, run] of [...this.runs]) run.lose(new OwnershipLostError(runId, this.id));
+    this.#rest();
+  }
+}

@@ -1,0 +1,99 @@
+import { digest } from "../checkpoint/digest.ts";
+import type { Mapped } from "../checkpoint/records.ts";
+import { ContextError } from "../errors.ts";
+import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
+import type { CompiledVertex } from "../model/definition.ts";
+import { isThenable } from "./thenable.ts";
+
+/** What is left to run of a step, with the inputs selected from its snapshot. Pure. */
+export interface StepPlan {
+  /** Keys of the executions to run, in ascending vertex id and item. */
+  readonly ready: readonly string[];
+  readonly executions: ReadonlyMap<string, PlannedExecution>;
+  readonly mapped: readonly Mapped[];
+  readonly faults: readonly { readonly vertexId: string; readonly error: unknown }[];
+}
+
+/** One execution of a step. */
+export interface PlannedExecution {
+  readonly vertexId: string;
+  readonly item?: number;
+  /** Selects the input anew: every run of a body gets its own. */
+  input(): unknown;
+}
+
+/** Selects every input of a step, in ascending vertex id, before anything runs. */
+export function planStep<S>(vertices: readonly CompiledVertex<S>[], checkpoint: Checkpoint, state: S): StepPlan {
+  const ready: string[] = [];
+  const executions = new Map<string, PlannedExecution>();
+  const mapped: Mapped[] = [];
+  const faults: { vertexId: string; error: unknown }[] = [];
+  for (const vertex of vertices) {
+    const whole = checkpoint.executions.get(vertex.id);
+    if (whole?.status === "failed" || whole?.status === "done") continue;
+    try {
+      if (vertex.select !== undefined) {
+        const { select } = vertex;
+        let first: { readonly input: unknown } | undefined = { input: selected(select(state), "select", vertex.id) };
+        executions.set(vertex.id, {
+          vertexId: vertex.id,
+          input: () => {
+            const input = first === undefined ? select(state) : first.input;
+            first = undefined;
+            return input;
+          },
+        });
+        ready.push(vertex.id);
+        continue;
+      }
+      const plan = planMap(vertex, checkpoint, state);
+      if (checkpoint.maps.get(vertex.id) === undefined) mapped.push(plan.mapped);
+      for (let item = 0; item < plan.mapped.count; item++) {
+        const key = executionKey(vertex.id, item);
+        const status = checkpoint.executions.get(key)?.status;
+        if (status === "done" || status === "failed") continue;
+        executions.set(key, { vertexId: vertex.id, item, input: () => plan.item(item) });
+        ready.push(key);
+      }
+    } catch (error) {
+      faults.push({ vertexId: vertex.id, error });
+    }
+  }
+  return { ready, executions, mapped, faults };
+}
+
+function planMap<S>(
+  vertex: CompiledVertex<S>,
+  checkpoint: Checkpoint,
+  state: S,
+): { readonly mapped: Mapped; item(index: number): unknown } {
+  const select = () => {
+    const items = selected(vertex.each!(state), "each", vertex.id);
+    if (!Array.isArray(items)) {
+      throw new ContextError(`each of vertex ${vertex.id} returned ${typeof items}, not an array of items`);
+    }
+    return items as readonly unknown[];
+  };
+  const items = select();
+  const taken = new Set<number>();
+  const mapped: Mapped = { type: "mapped", vertexId: vertex.id, count: items.length, digest: digest(items) };
+  const recorded = checkpoint.maps.get(vertex.id);
+  if (recorded !== undefined && (recorded.count !== mapped.count || recorded.digest !== mapped.digest)) {
+    throw new ContextError(
+      `each of vertex ${vertex.id} gives ${mapped.count} items that differ from the ${recorded.count} recorded when the ` +
+        `step began; \`each\` must depend on the state alone`,
+    );
+  }
+  const item = (index: number) => {
+    if (taken.has(index)) return select()[index];
+    taken.add(index);
+    return items[index];
+  };
+  return { mapped, item };
+}
+
+function selected(value: unknown, what: string, vertexId: string): unknown {
+  if (!isThenable(value)) return value;
+  value.then(undefined, () => {});
+  throw new ContextError(`${what} of vertex ${vertexId} returned a promise; it must select synchronously`);
+}

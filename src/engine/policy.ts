@@ -1,0 +1,156 @@
+import { canonical } from "../checkpoint/canonical.ts";
+import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from "../errors.ts";
+import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
+import { toMs } from "../model/durations.ts";
+import type { FaultPhase, VertexFailure } from "../model/failure.ts";
+import { isThenable } from "./thenable.ts";
+
+/**
+ * What becomes of a fault: another attempt, an error route, or a pause. Pure: time and chance are arguments.
+ *
+ * 1. Only faults of the body are retried; a selector, reducer or serialization fault would only repeat itself.
+ * 2. On the last attempt neither `retryIf` nor the backoff is asked.
+ * 3. The handler is chosen on the live error, once; what is stored is its index.
+ * 4. A policy function that throws turns the fault into its own: no further attempt, no route.
+ */
+export function judge<S>(vertex: CompiledVertex<S>, fault: Fault, when: Moment): Verdict {
+  const { retry, timeout } = vertex;
+  if (isRetryable(fault) && fault.attempt < retry.maxAttempts) {
+    try {
+      if (retry.retryIf === undefined || decided(retry.retryIf(fault.error), "retryIf")) {
+        const delay = backoff(retry, fault, when.random);
+        if (timeout.totalMs !== undefined && when.spentMs + delay >= timeout.totalMs) {
+          const late = new VertexTimeoutError(vertex.id, "total", timeout.totalMs);
+          late.cause = fault.error;
+          return giveUp(vertex, { ...fault, error: late, phase: "timeout" });
+        }
+        return { kind: "retry", failure: failureOf(fault), nextAt: when.now + delay, spentMs: when.spentMs + delay };
+      }
+    } catch (error) {
+      return { kind: "failed", failure: failureOf({ ...fault, error, phase: "retry" }), error };
+    }
+  }
+  return giveUp(vertex, fault);
+}
+
+/** Something that went wrong in a vertex. */
+export interface Fault {
+  readonly error: unknown;
+  readonly phase: FaultPhase;
+  /** From 1. */
+  readonly attempt: number;
+}
+
+/** What {@link judge} may know of the world. */
+export interface Moment {
+  readonly now: number;
+  /** In [0, 1). */
+  readonly random: number;
+  /** Milliseconds of the total timeout that are used up. */
+  readonly spentMs: number;
+}
+
+/** What {@link judge} decides. */
+export type Verdict =
+  | { readonly kind: "retry"; readonly failure: VertexFailure; readonly nextAt: number; readonly spentMs: number }
+  | {
+    readonly kind: "failed";
+    readonly failure: VertexFailure;
+    /** The index of the handler that takes over; absent when the run pauses. */
+    readonly handler?: number;
+    readonly error: unknown;
+  };
+
+/** The verdict on a fault that no further attempt can mend. */
+export function giveUp<S>(vertex: CompiledVertex<S>, fault: Fault): Extract<Verdict, { kind: "failed" }> {
+  // A faulty `record` has had its route; taking it again would loop.
+  if (fault.phase === "record") return { kind: "failed", failure: failureOf(fault), error: fault.error };
+  try {
+    const handler = vertex.handlers.findIndex((h) => h.match === undefined || matches(h.match, fault.error));
+    return {
+      kind: "failed",
+      failure: failureOf(fault),
+      error: fault.error,
+      ...(handler < 0 ? {} : { handler }),
+    };
+  } catch (error) {
+    return { kind: "failed", failure: failureOf({ ...fault, error, phase: "match" }), error };
+  }
+}
+
+/** A fault as plain data, the same live and after a reload. */
+export function failureOf(fault: Fault): VertexFailure {
+  const { error, attempt, phase } = fault;
+  const { name, code, data } = described(error);
+  return {
+    name,
+    message: messageOf(error),
+    ...(code === undefined ? {} : { code }),
+    attempt,
+    ...(data === undefined ? {} : { data }),
+    phase,
+  };
+}
+
+function isRetryable(fault: Fault): boolean {
+  if (fault.phase !== "execute" && fault.phase !== "timeout") return false;
+  const { error } = fault;
+  if (isSuperstepError(error, "FATAL") || isSuperstepError(error, "CONTEXT")) return false;
+  return !(isSuperstepError(error, "VERTEX_TIMEOUT") && (error as VertexTimeoutError).scope === "total");
+}
+
+function backoff(retry: CompiledRetry, fault: Fault, random: number): number {
+  if (isSuperstepError(fault.error, "RETRY_LATER")) {
+    return span((fault.error as unknown as { delay: unknown }).delay, "the delay of RetryLater");
+  }
+  const { backoff } = retry;
+  if (backoff === undefined) return 0;
+  if (typeof backoff === "function") return span(backoff(fault.attempt, fault.error), "the backoff function's result");
+  const full = Math.min(backoff.maxMs, backoff.initialMs * backoff.factor ** (fault.attempt - 1));
+  return Math.round(backoff.jitter ? full / 2 + random * full / 2 : full);
+}
+
+function span(value: unknown, what: string): number {
+  const ms = toMs(value);
+  if (ms === undefined) {
+    throw new ContextError(`${what} is ${String(value)}, not a duration; return milliseconds or a text such as "30s"`);
+  }
+  return Math.max(0, ms);
+}
+
+function matches(match: ErrorMatch, error: unknown): boolean {
+  if (isErrorClass(match)) return error instanceof match || sameKind(match, error);
+  return decided((match as (error: unknown) => boolean)(error), "match");
+}
+
+function isErrorClass(match: ErrorMatch): match is abstract new (...args: never[]) => Error {
+  const prototype: unknown = match.prototype;
+  return prototype === Error.prototype || (typeof prototype === "object" && prototype instanceof Error);
+}
+
+/** One of our own errors made by another copy of the package. */
+function sameKind(match: abstract new (...args: never[]) => Error, error: unknown): boolean {
+  const { errorName } = match as { readonly errorName?: string };
+  return errorName !== undefined && isSuperstepError(error) && error.name === errorName;
+}
+
+function decided(answer: unknown, what: string): boolean {
+  if (isThenable(answer)) {
+    throw new ContextError(`${what} returned a promise; it must decide synchronously, do asynchronous work in a vertex`);
+  }
+  return Boolean(answer);
+}
+
+function described(error: unknown): { name: string; code?: string; data?: unknown } {
+  try {
+    if (!(error instanceof Error)) return { name: "Error" };
+    const { code, data } = error as { code?: unknown; data?: unknown };
+    return {
+      name: error.name,
+      ...(typeof code === "string" ? { code } : {}),
+      ...(data === undefined ? {} : { data: canonical(data, "the data of an error") }),
+    };
+  } catch {
+    return { name: "Error" };
+  }
+}

@@ -1,0 +1,183 @@
+import type { Cursor } from "../checkpoint/log.ts";
+import {
+  ConditionError,
+  DeadEndError,
+  HaltError,
+  MaxStepsExceededError,
+  UndeclaredTargetError,
+  VertexError,
+} from "../errors.ts";
+import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import type { CompiledGraph } from "../model/definition.ts";
+import type { VertexFailure } from "../model/failure.ts";
+import type { Halt, InterruptReason, RunRecord } from "../model/run.ts";
+import type { WaitKind } from "../model/wait.ts";
+import { foldSoFar, type StateRules } from "./fold.ts";
+import { idempotencyKey, vertexRunId } from "./ids.ts";
+import { pausedFailures } from "./step.ts";
+import { stepVertices } from "./superstep.ts";
+
+/** What a call that runs or reads a run returns. Its status is never `running` after `run` or `resume`. */
+export type RunResult<S> = CompletedResult<S> | InterruptedResult<S> | CancelledResult<S>;
+
+interface ResultBase<S> {
+  readonly run: RunRecord;
+  /** The state after the newest step, with the outcomes so far of the one under way. Frozen. */
+  readonly state: S;
+  /** The vertices that ran, in order; the newest 1 000 of them. */
+  readonly path: readonly string[];
+}
+
+/** The run reached a finish and nothing is left to run. */
+export interface CompletedResult<S> extends ResultBase<S> {
+  readonly status: "completed";
+}
+
+/** The run waits for something: an answer, a time, or a `resume` after a fault. */
+export interface InterruptedResult<S> extends ResultBase<S> {
+  readonly status: "interrupted";
+  readonly reason: InterruptReason;
+  readonly waits: readonly OpenWait[];
+  readonly failures: readonly FailedVertex[];
+  readonly halt?: RunHalt;
+}
+
+/** The run was cancelled. */
+export interface CancelledResult<S> extends ResultBase<S> {
+  readonly status: "cancelled";
+  readonly cancelReason: string;
+}
+
+/** A run as it is stored now; it may be running. */
+export type RunView<S> = RunResult<S> | RunningView<S>;
+
+/** A run that a process is at work on, or that waits to be claimed. */
+export interface RunningView<S> extends ResultBase<S> {
+  readonly status: "running";
+}
+
+/** A wait that is open. */
+export interface OpenWait {
+  readonly waitId: string;
+  readonly runId: string;
+  readonly vertexId: string;
+  readonly item?: number;
+  readonly name: string;
+  readonly kind: WaitKind;
+  readonly openedAt: number;
+  /** When it expires, or, for a timer, when it fires. */
+  readonly due?: number;
+  readonly info?: unknown;
+}
+
+/** A vertex that failed for good and pauses the run. */
+export interface FailedVertex {
+  readonly vertexId: string;
+  readonly item?: number;
+  readonly step: number;
+  readonly failure: VertexFailure;
+  /** Its cause is what was thrown, in the process where it was; elsewhere an error with the recorded text. */
+  readonly error: VertexError;
+}
+
+/** A run-level fault. */
+export interface RunHalt extends Halt {
+  readonly error: Error;
+}
+
+/** A result made of a cursor and the live errors of the process that ran it. */
+export function viewOf<S>(
+  graph: CompiledGraph<S>,
+  rules: StateRules<S>,
+  cursor: Cursor<S>,
+  errors: ReadonlyMap<string, unknown> = new Map(),
+): RunView<S> {
+  const { checkpoint } = cursor;
+  const { run, path } = checkpoint;
+  const state = checkpoint.phase === "routed" || checkpoint.folded
+    ? cursor.state
+    : foldSoFar(stepVertices(graph, checkpoint), checkpoint, cursor.state, rules);
+  const base = { run, state, path };
+  switch (run.status) {
+    case "running":
+    case "completed":
+      return { ...base, status: run.status };
+    case "cancelled":
+      return { ...base, status: "cancelled", cancelReason: run.cancelReason ?? "" };
+    case "interrupted":
+      return {
+        ...base,
+        status: "interrupted",
+        reason: run.reason ?? "awaiting",
+        waits: openWaitsOf(checkpoint),
+        failures: pausedFailures(checkpoint).map((x) => failedVertex(checkpoint, x, errors)),
+        ...(checkpoint.halt === undefined
+          ? {}
+          : { halt: { ...checkpoint.halt, error: haltError(graph, checkpoint, errors.get("")) } }),
+      };
+  }
+}
+
+/** Every open wait of a run, timers included, in ascending vertex id and order of opening. */
+export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
+  const { runId } = checkpoint.run;
+  return byExecution(checkpoint).flatMap((x) =>
+    [...x.waits.values()].filter((w) => w.result === undefined && w.closed === undefined).map((w) => ({
+      waitId: w.id,
+      runId,
+      vertexId: x.vertexId,
+      ...(x.item === undefined ? {} : { item: x.item }),
+      name: w.name,
+      kind: w.kind,
+      openedAt: w.openedAt,
+      ...(w.due === undefined ? {} : { due: w.due }),
+      ...("info" in w ? { info: w.info } : {}),
+    }))
+  );
+}
+
+function byExecution(checkpoint: Checkpoint): Execution[] {
+  const order = new Map(checkpoint.frontier.map((id, i) => [id, i]));
+  return [...checkpoint.executions.values()].sort((a, b) =>
+    order.get(a.vertexId)! - order.get(b.vertexId)! || (a.item ?? -1) - (b.item ?? -1)
+  );
+}
+
+function failedVertex(checkpoint: Checkpoint, x: Execution, errors: ReadonlyMap<string, unknown>): FailedVertex {
+  const { run, nextStep: step } = checkpoint;
+  const failure = x.failure!;
+  const key = idempotencyKey(run.graphId, run.runId, step, x.vertexId, x.item);
+  const cause = errors.get(executionKey(x.vertexId, x.item)) ?? recalled(failure);
+  const { attempt, phase } = failure;
+  return {
+    vertexId: x.vertexId,
+    ...(x.item === undefined ? {} : { item: x.item }),
+    step,
+    failure,
+    error: new VertexError(x.vertexId, vertexRunId(key, x.generation), step, attempt, phase, cause, x.item),
+  };
+}
+
+function recalled(failure: VertexFailure): Error {
+  const error = new Error(failure.message);
+  error.name = failure.name;
+  return error;
+}
+
+function haltError<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, live: unknown): Error {
+  if (live instanceof Error) return live;
+  const { kind, step, message, vertexId = "", target = "" } = checkpoint.halt!;
+  switch (kind) {
+    case "condition":
+      return new ConditionError(vertexId, new Error(message));
+    case "undeclared_target":
+      return new UndeclaredTargetError(vertexId, target, graph.vertices.get(vertexId)?.condition?.targets ?? []);
+    case "dead_end":
+      return new DeadEndError(step);
+    case "max_steps":
+      return new MaxStepsExceededError(checkpoint.run.maxSteps, step);
+    case "max_recoveries":
+    case "load_fault":
+      return new HaltError(kind, step, message);
+  }
+}

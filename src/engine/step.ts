@@ -1,0 +1,55 @@
+import type { Checkpoint, Execution } from "../model/checkpoint.ts";
+import { executionKey } from "../model/checkpoint.ts";
+import type { CompiledVertex } from "../model/definition.ts";
+import type { ItemFailure, VertexFailure } from "../model/failure.ts";
+
+/** How a vertex of the current step stands, its items taken together. Pure reading of a checkpoint. */
+export type VertexStanding =
+  | { readonly kind: "unsettled" }
+  | { readonly kind: "done"; readonly output: unknown }
+  | { readonly kind: "failed"; readonly failure: VertexFailure; readonly handler: number };
+
+/** The standing of one vertex of the current step. */
+export function standing<S>(checkpoint: Checkpoint, vertex: CompiledVertex<S>): VertexStanding {
+  const whole = checkpoint.executions.get(vertex.id);
+  if (vertex.each === undefined || whole !== undefined) return whole === undefined ? UNSETTLED : standingOf(whole);
+
+  const map = checkpoint.maps.get(vertex.id);
+  if (map === undefined) return UNSETTLED;
+  const outputs: unknown[] = [];
+  const failures: ItemFailure[] = [];
+  let handler: number | undefined;
+  for (let item = 0; item < map.count; item++) {
+    const x = checkpoint.executions.get(executionKey(vertex.id, item));
+    const one = x === undefined ? UNSETTLED : standingOf(x);
+    if (one.kind === "unsettled") return UNSETTLED;
+    if (one.kind === "done") outputs.push(one.output);
+    else {
+      handler ??= one.handler;
+      failures.push({ ...one.failure, item });
+    }
+  }
+  if (handler === undefined) return { kind: "done", output: Object.freeze(outputs) };
+  const { item: _, ...lowest } = failures[0]!;
+  return { kind: "failed", failure: { ...lowest, failures }, handler };
+}
+
+/** Whether every vertex of the current step is done or failed under a route. */
+export function isSettled<S>(checkpoint: Checkpoint, vertices: readonly CompiledVertex<S>[]): boolean {
+  return vertices.every((v) => standing(checkpoint, v).kind !== "unsettled");
+}
+
+/** Executions that failed under "pause". */
+export function pausedFailures(checkpoint: Checkpoint): Execution[] {
+  return [...checkpoint.executions.values()].filter((x) => x.status === "failed" && x.handler === undefined);
+}
+
+const UNSETTLED = { kind: "unsettled" } as const;
+
+function standingOf(x: Execution): VertexStanding {
+  if (x.status === "done") return { kind: "done", output: x.output };
+  if (x.status === "failed" && x.handler !== undefined && x.failure !== undefined) {
+    return { kind: "failed", failure: x.failure, handler: x.handler };
+  }
+  return UNSETTLED;
+}
