@@ -35,7 +35,10 @@ export interface CompileOptions extends RunnerOptions {
  * const result = await runner.run({ question: "…" });
  * ```
  */
-export function compile<S>(workflow: WorkflowClass<S> | CompiledGraph<S>, options: CompileOptions): Runner<S> {
+export function compile<S>(
+  workflow: WorkflowClass<S> | CompiledGraph<S>,
+  options: CompileOptions,
+): Runner<S> {
   const graph = typeof workflow === "function" ? graphOf<S>(workflow) : workflow;
   const { store, runtime = systemRuntime } = options;
   if (typeof store?.append !== "function") {
@@ -48,7 +51,9 @@ export function compile<S>(workflow: WorkflowClass<S> | CompiledGraph<S>, option
   const guard = sizeGuard(positive(options.maxStateBytes, DEFAULT_MAX_BYTES, "compile", "maxStateBytes"));
   const schemas = new Map<string, unknown>();
   for (const vertex of graph.vertices.values()) {
-    for (const wait of vertex.waits.values()) schemas.set(`${vertex.id}/${wait.name}`, jsonSchemaOf(wait.schema));
+    for (const wait of vertex.waits.values()) {
+      schemas.set(`${vertex.id}/${wait.name}`, jsonSchemaOf(wait.schema));
+    }
   }
   const engine: Engine<S> = {
     graph,
@@ -84,14 +89,23 @@ function taskOf<S>(vertex: CompiledVertex<S>, options: CompileOptions): Task<unk
   try {
     made = provide(task.cls);
   } catch (cause) {
-    throw new BuildError("compile", `provide failed for the task ${task.cls.name} of vertex ${vertex.id}: ${messageOf(cause)}`, {
-      vertexId: vertex.id,
-    }, { cause });
+    throw new BuildError(
+      "compile",
+      `provide failed for the task ${task.cls.name} of vertex ${vertex.id}: ${messageOf(cause)}`,
+      {
+        vertexId: vertex.id,
+      },
+      { cause },
+    );
   }
-  if (typeof (made as { execute?: unknown } | undefined)?.execute === "function") return made as Task<unknown, unknown>;
+  if (typeof (made as { execute?: unknown } | undefined)?.execute === "function") {
+    return made as Task<unknown, unknown>;
+  }
   throw new BuildError(
     "compile",
-    `provide gave ${String(made)} for the task ${task.cls.name} of vertex ${vertex.id}; return an instance with execute()`,
+    `provide gave ${
+      String(made)
+    } for the task ${task.cls.name} of vertex ${vertex.id}; return an instance with execute()`,
     { vertexId: vertex.id },
   );
 }

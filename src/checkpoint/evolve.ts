@@ -1,9 +1,4 @@
-import {
-  type Checkpoint,
-  type Execution,
-  executionKey,
-  PATH_LIMIT,
-} from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, PATH_LIMIT } from "../model/checkpoint.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import type { Created, RecordEvent } from "./records.ts";
 
@@ -16,7 +11,12 @@ import type { Created, RecordEvent } from "./records.ts";
  * 3. Results are numbered in the order of their `resolved` events, for ever.
  * 4. Any record but a claim, a release or a reopening is progress and resets the recovery count.
  */
-export function evolve(checkpoint: Checkpoint, events: readonly RecordEvent[], revision: number, at: number): Checkpoint {
+export function evolve(
+  checkpoint: Checkpoint,
+  events: readonly RecordEvent[],
+  revision: number,
+  at: number,
+): Checkpoint {
   const next = new Fold(checkpoint);
   for (const event of events) next.apply(event, at);
   return next.end(revision, at);
@@ -235,16 +235,14 @@ class Fold {
       this.#change(of, (x) => {
         const { failure, handler: _, nextAt: __, ...rest } = x;
         const keepsOutput = failure?.phase === "reduce" && "output" in x;
-        return keepsOutput
-          ? { ...rest, status: "done" }
-          : {
-            ...rest,
-            ...reopened(x),
-            status: "pending",
-            generation: x.generation + 1,
-            failedAttempts: [],
-            spentMs: 0,
-          };
+        return keepsOutput ? { ...rest, status: "done" } : {
+          ...rest,
+          ...reopened(x),
+          status: "pending",
+          generation: x.generation + 1,
+          failedAttempts: [],
+          spentMs: 0,
+        };
       }, true);
     }
   }
@@ -280,7 +278,11 @@ class Fold {
     this.#run.step = this.#next.nextStep;
   }
 
-  #change(of: { vertexId: string; item?: number }, change: (x: Execution) => Partial<Execution>, whole = false): void {
+  #change(
+    of: { vertexId: string; item?: number },
+    change: (x: Execution) => Partial<Execution>,
+    whole = false,
+  ): void {
     this.#begin();
     this.#executions ??= new Map(this.#next.executions);
     const key = executionKey(of.vertexId, of.item);

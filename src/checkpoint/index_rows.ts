@@ -67,11 +67,15 @@ function catalogRow(checkpoint: Checkpoint): CatalogRow {
 }
 
 /** Every wait that can still be answered, with the execution that opened it, in order of opening. */
-export function openWaits(checkpoint: Checkpoint): { readonly execution: Execution; readonly wait: WaitState }[] {
+export function openWaits(
+  checkpoint: Checkpoint,
+): { readonly execution: Execution; readonly wait: WaitState }[] {
   const open: { execution: Execution; wait: WaitState }[] = [];
   for (const execution of checkpoint.executions.values()) {
     for (const wait of execution.waits.values()) {
-      if (wait.kind !== "timer" && wait.result === undefined && wait.closed === undefined) open.push({ execution, wait });
+      if (wait.kind !== "timer" && wait.result === undefined && wait.closed === undefined) {
+        open.push({ execution, wait });
+      }
     }
   }
   return open;
@@ -113,7 +117,11 @@ function waitRows(
       if (wait?.kind === "timer" || (wait === undefined && openedNow === undefined)) continue;
       // An answer that was posted has left its own tombstone then.
       if (event.type === "resolved" && posted.has(event.id)) continue;
-      close(event.id, openedNow ?? wait?.openedAt, event.type === "resolved" ? event.result.kind : event.type === "closed" ? event.reason : "refused");
+      close(
+        event.id,
+        openedNow ?? wait?.openedAt,
+        event.type === "resolved" ? event.result.kind : event.type === "closed" ? event.reason : "refused",
+      );
       if (event.type === "reopened" && wait !== undefined) {
         const schema = wait.kind === "answer" ? schemas?.(event.vertexId, wait.name) : undefined;
         opened.set(event.newId, {

@@ -7,7 +7,15 @@ import {
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Appended, AppendEntry, ClosedWait, PartRef, Position, Store, WaitLookup } from "../store/store.ts";
+import type {
+  Appended,
+  AppendEntry,
+  ClosedWait,
+  PartRef,
+  Position,
+  Store,
+  WaitLookup,
+} from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
 import { applyPatch, type Patch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
@@ -41,7 +49,10 @@ export class CheckpointLog<S> {
   async load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
     const tail = await this.#store.tail(runId, options);
     if (tail === undefined) return undefined;
-    const records = tail.records.map((r) => ({ ...r, ...decodeRecord(r.bytes, r.revision, runId, this.#codec) }));
+    const records = tail.records.map((r) => ({
+      ...r,
+      ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
+    }));
     const [base, ...deltas] = records;
     if (base?.snapshot === undefined) {
       throw new CheckpointDecodeError(runId, "Record", "its history does not begin with a snapshot");
@@ -70,13 +81,21 @@ export class CheckpointLog<S> {
       snapshotRevision: base.revision,
     };
     if (options.state === false) return cursor;
-    return { ...cursor, ...await this.#state(runId, tail.position.epoch, base.snapshot.table, deltas, options) };
+    return {
+      ...cursor,
+      ...await this.#state(runId, tail.position.epoch, base.snapshot.table, deltas, options),
+    };
   }
 
   /** Appends revision 0. */
   create(runId: string, event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
     const at = this.#runtime.now();
-    return this.#write(runId, undefined, firstCheckpoint(event, at), { ...write, at, events: [event], state });
+    return this.#write(runId, undefined, firstCheckpoint(event, at), {
+      ...write,
+      at,
+      events: [event],
+      state,
+    });
   }
 
   /** Appends the record that follows `cursor`. */
@@ -124,7 +143,12 @@ export class CheckpointLog<S> {
   }
 
   /** At most `limit` decoded records from revision `from` on. */
-  async history(runId: string, from: number, limit: number, signal?: AbortSignal): Promise<readonly HistoryRecord[]> {
+  async history(
+    runId: string,
+    from: number,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<readonly HistoryRecord[]> {
     const records = await this.#store.range(runId, from, limit, signal === undefined ? {} : { signal });
     return records.map((r) => ({
       revision: r.revision,
@@ -137,7 +161,12 @@ export class CheckpointLog<S> {
     runId: string,
     before: Cursor<S> | undefined,
     checkpoint: Checkpoint,
-    write: Ownership & { events: readonly RecordEvent[]; at: number; state: S; next?: { patch: Patch | undefined } },
+    write: Ownership & {
+      events: readonly RecordEvent[];
+      at: number;
+      state: S;
+      next?: { patch: Patch | undefined };
+    },
   ): Promise<Cursor<S>> {
     const { run } = checkpoint;
     const draft = this.#draft(before, checkpoint, write);
@@ -151,9 +180,9 @@ export class CheckpointLog<S> {
       ...(write.writer === undefined ? {} : { writer: write.writer }),
       ...(write.absent === undefined ? {} : { absent: write.absent }),
       owner: run.owner ?? null,
-      ...(mailbox === undefined
-        ? {}
-        : { mailbox: { version: before?.mailbox.version ?? null, value: encodeMailbox(mailbox, this.#codec) } }),
+      ...(mailbox === undefined ? {} : {
+        mailbox: { version: before?.mailbox.version ?? null, value: encodeMailbox(mailbox, this.#codec) },
+      }),
       ...indexChanges(before, checkpoint, write.events, mailbox, this.#codec, write.schemas),
     };
     const appended = await this.#append(runId, run.revision, entry);
@@ -216,7 +245,9 @@ export class CheckpointLog<S> {
         const found = await this.#store.inspect(runId, revision, entry.writer);
         if (found.appendId === entry.appendId && found.head !== null) {
           const { position } = found.head;
-          if (position.revision !== revision) throw new RevisionConflictError(runId, position.revision + 1, revision + 1);
+          if (position.revision !== revision) {
+            throw new RevisionConflictError(runId, position.revision + 1, revision + 1);
+          }
           return { position, ...(found.mailbox === null ? {} : { mailbox: found.mailbox.version }) };
         }
         // Anything that moved is named by the store itself when the same append is offered again.
@@ -328,7 +359,17 @@ interface Draft {
 const partKey = (ref: PartRef) => `${ref.revision}/${ref.index}`;
 
 const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
-  ["created", "claimed", "released", "resolved", "closed", "reopened", "halted", "completed", "cancelled"] as const,
+  [
+    "created",
+    "claimed",
+    "released",
+    "resolved",
+    "closed",
+    "reopened",
+    "halted",
+    "completed",
+    "cancelled",
+  ] as const,
 );
 
 function movesMailbox(event: RecordEvent): boolean {
@@ -346,7 +387,9 @@ function mailboxAfter<S>(
   const ended = status === "completed" || status === "cancelled";
   const open = new Set<string>();
   for (const x of checkpoint.executions.values()) {
-    for (const wait of x.waits.values()) if (wait.result === undefined && wait.closed === undefined) open.add(wait.id);
+    for (const wait of x.waits.values()) {
+      if (wait.result === undefined && wait.closed === undefined) open.add(wait.id);
+    }
   }
   const content = before?.mailbox.content;
   return {

@@ -41,9 +41,14 @@ export function decodeMailbox(bytes: Uint8Array, codec: Codec, runId: string): M
     const mailbox = shape.parse(codec.decode(bytes));
     return {
       ...mailbox,
-      answers: mailbox.answers.map((a) => ({ ...a, value: canonical(a.value, `the answer to wait ${a.waitId}`) })),
+      answers: mailbox.answers.map((a) => ({
+        ...a,
+        value: canonical(a.value, `the answer to wait ${a.waitId}`),
+      })),
     };
   } catch (cause) {
-    throw new CheckpointDecodeError(runId, "Mailbox", "it is not a mailbox that this version wrote", { cause });
+    throw new CheckpointDecodeError(runId, "Mailbox", "it is not a mailbox that this version wrote", {
+      cause,
+    });
   }
 }

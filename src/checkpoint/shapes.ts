@@ -5,7 +5,9 @@ import { z } from "zod";
 const count = z.int().nonnegative();
 const of = { vertexId: z.string(), item: count.exactOptional() };
 
-type Failure = z.infer<typeof baseFailure> & { failures?: (z.infer<typeof baseFailure> & { item: number })[] };
+type Failure = z.infer<typeof baseFailure> & {
+  failures?: (z.infer<typeof baseFailure> & { item: number })[];
+};
 const baseFailure = z.object({
   name: z.string(),
   message: z.string(),
@@ -27,7 +29,11 @@ const halt = z.object({
 });
 
 const reason = z.enum(["halted", "errored", "awaiting", "sleeping"]);
-const route = z.object({ from: z.string(), to: z.string(), kind: z.enum(["static", "conditional", "error"]) });
+const route = z.object({
+  from: z.string(),
+  to: z.string(),
+  kind: z.enum(["static", "conditional", "error"]),
+});
 const arrivals = z.map(z.string(), z.array(z.string()));
 const waitKind = z.enum(["answer", "timer", "interrupt"]);
 const closeReason = z.enum(["answered", "expired", "fired", "superseded", "settled", "refused", "cancelled"]);

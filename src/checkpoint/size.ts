@@ -14,6 +14,8 @@ function largestField(value: unknown): string {
   const fields: [string, unknown][] = value instanceof Map
     ? [...value].map(([key, entry]) => [String(key), entry])
     : Object.entries(value);
-  const [largest] = fields.map(([name, entry]) => ({ name, bytes: sizeOf(entry) })).sort((a, b) => b.bytes - a.bytes);
+  const [largest] = fields.map(([name, entry]) => ({ name, bytes: sizeOf(entry) })).sort((a, b) =>
+    b.bytes - a.bytes
+  );
   return largest === undefined ? "the value itself" : `${largest.name} (${largest.bytes} bytes)`;
 }

@@ -36,7 +36,9 @@ export function decodeRecord(bytes: Uint8Array, revision: number, runId: string,
     throw new CheckpointDecodeError(
       runId,
       field,
-      `revision ${revision} is not a record that this version wrote: ${issue?.path.join(".")}: ${issue?.message}`,
+      `revision ${revision} is not a record that this version wrote: ${
+        issue?.path.join(".")
+      }: ${issue?.message}`,
     );
   }
   const { patch, snapshot, ...rest } = parsed.data;
@@ -44,7 +46,9 @@ export function decodeRecord(bytes: Uint8Array, revision: number, runId: string,
     ...rest,
     events: rest.events.map(owned),
     ...(patch === undefined ? {} : { patch: patch as Patch }),
-    ...(snapshot === undefined ? {} : { snapshot: { checkpoint: ownedCheckpoint(snapshot.checkpoint), table: snapshot.table } }),
+    ...(snapshot === undefined
+      ? {}
+      : { snapshot: { checkpoint: ownedCheckpoint(snapshot.checkpoint), table: snapshot.table } }),
   };
 }
 
@@ -80,13 +84,18 @@ function ownedOpening<T extends { readonly info?: unknown; readonly continuation
   return {
     ...opening,
     ...("info" in opening ? { info: canonical(opening.info, "a stored info") } : {}),
-    ...("continuation" in opening ? { continuation: canonical(opening.continuation, "a stored continuation") } : {}),
+    ...("continuation" in opening
+      ? { continuation: canonical(opening.continuation, "a stored continuation") }
+      : {}),
   };
 }
 
 function ownedCheckpoint(checkpoint: Checkpoint): Checkpoint {
   if (checkpoint.executions.size === 0) return checkpoint;
-  const executions = new Map<string, typeof checkpoint.executions extends ReadonlyMap<string, infer X> ? X : never>();
+  const executions = new Map<
+    string,
+    typeof checkpoint.executions extends ReadonlyMap<string, infer X> ? X : never
+  >();
   for (const [key, x] of checkpoint.executions) {
     executions.set(key, {
       ...x,

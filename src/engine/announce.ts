@@ -8,7 +8,11 @@ import { idempotencyKey, vertexRunId } from "./ids.ts";
  * What observers are told of a record that has become durable, in this order: the checkpoint, the start of the run, the
  * outcomes and waits in ascending vertex id, the edges, the step, the halt, the end of the run.
  */
-export function announcements(before: Checkpoint, after: Checkpoint, events: readonly RecordEvent[]): RunEvent[] {
+export function announcements(
+  before: Checkpoint,
+  after: Checkpoint,
+  events: readonly RecordEvent[],
+): RunEvent[] {
   const { run } = after;
   const { runId } = run;
   const told: RunEvent[] = [{ type: "checkpoint", runId, revision: run.revision, step: run.step }];
@@ -68,7 +72,13 @@ function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: s
   switch (event.type) {
     case "attempt_failed":
       return [
-        { type: "attemptFailed", ...vertex, attempt: event.failure.attempt, failure: event.failure, nextAt: event.nextAt },
+        {
+          type: "attemptFailed",
+          ...vertex,
+          attempt: event.failure.attempt,
+          failure: event.failure,
+          nextAt: event.nextAt,
+        },
       ];
     case "done": {
       const { startedAt, at: endedAt, attempt } = event;
@@ -76,7 +86,15 @@ function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: s
     }
     case "failed": {
       const { startedAt, at: endedAt, failure } = event;
-      return [{ type: "vertexFinish", ...vertex, attempt: failure.attempt, status: "failed", startedAt, endedAt, failure }];
+      return [{
+        type: "vertexFinish",
+        ...vertex,
+        attempt: failure.attempt,
+        status: "failed",
+        startedAt,
+        endedAt,
+        failure,
+      }];
     }
     case "suspended": {
       const { startedAt, at: endedAt } = event;

@@ -25,7 +25,14 @@ export function checkedAnswer<S>(
   } catch (error) {
     if (!isSuperstepError(error)) throw error;
     const issues = (error as { issues?: unknown }).issues;
-    throw new AnswerError("invalid", at.runId, at.waitId, messageOf(error), undefined, issues ? { issues } : {});
+    throw new AnswerError(
+      "invalid",
+      at.runId,
+      at.waitId,
+      messageOf(error),
+      undefined,
+      issues ? { issues } : {},
+    );
   }
 }
 
@@ -94,7 +101,11 @@ export function refusal<S>(
     return say("expired", "its deadline has passed", closed?.revision);
   }
   if (closed !== null || known !== undefined) {
-    return say("closed", `it was closed (${closed?.reason ?? known?.wait.closed ?? "a timer"})`, closed?.revision);
+    return say(
+      "closed",
+      `it was closed (${closed?.reason ?? known?.wait.closed ?? "a timer"})`,
+      closed?.revision,
+    );
   }
   if (isForeignWaitId(runId, waitId)) return say("foreign", "the wait belongs to another run");
   return willOpen(graph, checkpoint, waitId)
@@ -126,7 +137,9 @@ function willOpen<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, waitId: st
       const key = idempotencyKey(run.graphId, run.runId, nextStep, vertexId, item);
       const x = checkpoint.executions.get(executionKey(vertexId, item));
       return [...vertex.waits.keys()].some((name) => {
-        const opened = [...x?.waits.values() ?? []].filter((w) => w.kind === "answer" && w.name === name).length;
+        const opened = [...x?.waits.values() ?? []].filter((w) =>
+          w.kind === "answer" && w.name === name
+        ).length;
         return Array.from({ length: LOOK_AHEAD }, (_, i) => opened + i + 1).some((n) => {
           const refusals = x?.refusals.get(openingKey("answer", name, n)) ?? 0;
           return waitIdOf(run.runId, key, "answer", name, n, refusals) === waitId;

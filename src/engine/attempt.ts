@@ -39,7 +39,10 @@ export class Attempt {
   start(): void {
     const limit = this.#limit();
     if (limit !== undefined) {
-      this.#timer = this.#info.runtime.wakeAt(this.startedAt + Math.max(0, limit.ms), () => this.#timeOut(limit));
+      this.#timer = this.#info.runtime.wakeAt(
+        this.startedAt + Math.max(0, limit.ms),
+        () => this.#timeOut(limit),
+      );
     }
     void this.#run();
   }
@@ -98,7 +101,9 @@ export class Attempt {
   #limit(): { readonly scope: "attempt" | "total"; readonly ms: number; readonly of: number } | undefined {
     const { attemptMs, totalMs } = this.#info.vertex.timeout;
     const left = totalMs === undefined ? Infinity : totalMs - this.#info.execution.spentMs;
-    if (totalMs !== undefined && left < (attemptMs ?? Infinity)) return { scope: "total", ms: left, of: totalMs };
+    if (totalMs !== undefined && left < (attemptMs ?? Infinity)) {
+      return { scope: "total", ms: left, of: totalMs };
+    }
     return attemptMs === undefined ? undefined : { scope: "attempt", ms: attemptMs, of: attemptMs };
   }
 

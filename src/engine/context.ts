@@ -4,7 +4,13 @@ import { parseWith } from "../checkpoint/validate.ts";
 import type { OnceRecorded, WaitOpened } from "../checkpoint/records.ts";
 import { ContextError, isSuperstepError, WaitExpiredError } from "../errors.ts";
 import type { Execution } from "../model/checkpoint.ts";
-import type { InterruptOptions, OnceContext, OnceOptions, TaskContext, WaitForOptions } from "../model/context.ts";
+import type {
+  InterruptOptions,
+  OnceContext,
+  OnceOptions,
+  TaskContext,
+  WaitForOptions,
+} from "../model/context.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { isId } from "../model/ids.ts";
@@ -64,7 +70,11 @@ export class BodyContext implements TaskContext {
   once<T>(name: string, fn: (once: OnceContext) => T | Promise<T>, options: OnceOptions<T> = {}): Promise<T> {
     this.#enter("once");
     if (this.#onces.has(name)) {
-      throw new ContextError(`vertex ${this.vertexId} used once(${JSON.stringify(name)}) twice in one body; give each its own name`);
+      throw new ContextError(
+        `vertex ${this.vertexId} used once(${
+          JSON.stringify(name)
+        }) twice in one body; give each its own name`,
+      );
     }
     const { once } = this.#body.execution;
     const what = `the result of once(${JSON.stringify(name)}) in vertex ${this.vertexId}`;
@@ -91,7 +101,12 @@ export class BodyContext implements TaskContext {
   sleep(name: string, until: Duration | Date): Promise<void> {
     this.#enter("sleep");
     this.#named("sleep", name);
-    return this.#use<void>("timer", name, (openedAt) => ({ due: this.#due(until, openedAt, `sleep(${JSON.stringify(name)})`) }), () => undefined);
+    return this.#use<void>(
+      "timer",
+      name,
+      (openedAt) => ({ due: this.#due(until, openedAt, `sleep(${JSON.stringify(name)})`) }),
+      () => undefined,
+    );
   }
 
   waitFor<T>(wait: WaitDefinition<T>, options: WaitForOptions = {}): Promise<T> {
@@ -101,13 +116,19 @@ export class BodyContext implements TaskContext {
       const names = [...this.#body.vertex.waits.keys()].join(", ");
       throw this.#misuse(
         `vertex ${this.vertexId} waits for ${JSON.stringify(wait.name)}, which its \`waits\` do not declare` +
-          ` (declared: ${names === "" ? "none" : names}); add it there, so that any process can check the answer`,
+          ` (declared: ${
+            names === "" ? "none" : names
+          }); add it there, so that any process can check the answer`,
       );
     }
     const deadline = options.deadline ?? wait.deadline;
     return this.#use<T>("answer", wait.name, (openedAt) => ({
-      ...(deadline === undefined ? {} : { due: this.#due(deadline, openedAt, `the deadline of wait ${wait.name}`) }),
-      ...("info" in options ? { info: this.#storable(() => canonical(options.info, `the info of wait ${wait.name}`)) } : {}),
+      ...(deadline === undefined
+        ? {}
+        : { due: this.#due(deadline, openedAt, `the deadline of wait ${wait.name}`) }),
+      ...("info" in options
+        ? { info: this.#storable(() => canonical(options.info, `the info of wait ${wait.name}`)) }
+        : {}),
     }), (value) => value as T);
   }
 
@@ -125,11 +146,19 @@ export class BodyContext implements TaskContext {
     if (open === undefined) {
       const openedAt = this.#body.runtime.now();
       this.#open("interrupt", INTERRUPT, n, id, openedAt, {
-        ...(info === undefined ? {} : { info: this.#storable(() => canonical(info, `the info of an interrupt of vertex ${this.vertexId}`)) }),
+        ...(info === undefined ? {} : {
+          info: this.#storable(() => canonical(info, `the info of an interrupt of vertex ${this.vertexId}`)),
+        }),
         ...("continuation" in options
-          ? { continuation: this.#storable(() => canonical(options.continuation, `the continuation of vertex ${this.vertexId}`)) }
+          ? {
+            continuation: this.#storable(() =>
+              canonical(options.continuation, `the continuation of vertex ${this.vertexId}`)
+            ),
+          }
           : {}),
-        ...(options.deadline === undefined ? {} : { due: this.#due(options.deadline, openedAt, "the deadline of an interrupt") }),
+        ...(options.deadline === undefined
+          ? {}
+          : { due: this.#due(options.deadline, openedAt, "the deadline of an interrupt") }),
       });
     }
     throw new PauseSignal(id);
@@ -229,7 +258,7 @@ export class BodyContext implements TaskContext {
     const ready = this.#deliverable.sort((a, b) => a.seq - b.seq);
     this.#deliverable = [];
     for (const [i, { deliver }] of ready.entries()) {
-      if (i > 0) for (let tick = 0; tick < DELIVERY_SPACING; tick++) await undefined;
+      if (i > 0) { for (let tick = 0; tick < DELIVERY_SPACING; tick++) await undefined; }
       deliver();
     }
   }
@@ -258,12 +287,20 @@ export class BodyContext implements TaskContext {
   #due(until: Duration | Date, openedAt: number, what: string): number {
     const at = until instanceof Date ? until.getTime() : openedAt + (toMs(until) ?? NaN);
     if (Number.isFinite(at)) return at;
-    throw this.#misuse(`${what} in vertex ${this.vertexId} is ${String(until)}, not a time; use milliseconds, a text such as "30s", or a Date`);
+    throw this.#misuse(
+      `${what} in vertex ${this.vertexId} is ${
+        String(until)
+      }, not a time; use milliseconds, a text such as "30s", or a Date`,
+    );
   }
 
   #named(what: string, name: unknown): void {
     if (isId(name)) return;
-    throw this.#misuse(`${what} in vertex ${this.vertexId} has the name ${JSON.stringify(name)}; use letters, digits and . _ : -`);
+    throw this.#misuse(
+      `${what} in vertex ${this.vertexId} has the name ${
+        JSON.stringify(name)
+      }; use letters, digits and . _ : -`,
+    );
   }
 
   #storable<T>(make: () => T): T {
@@ -292,7 +329,9 @@ export class BodyContext implements TaskContext {
   }
 
   #of(): { readonly vertexId: string; readonly item?: number } {
-    return this.item === undefined ? { vertexId: this.vertexId } : { vertexId: this.vertexId, item: this.item };
+    return this.item === undefined
+      ? { vertexId: this.vertexId }
+      : { vertexId: this.vertexId, item: this.item };
   }
 }
 

@@ -54,6 +54,8 @@ export class Coordinator<S> implements OwnedRun {
   #cursor: Cursor<S>;
   #plan: StepPlan | undefined;
   #ready: string[] = [];
+  /** Executions to run again once the facts about them are durable. */
+  #again: string[] = [];
   #timer: Timer | undefined;
   #claiming = false;
   #poked = false;
@@ -117,8 +119,10 @@ export class Coordinator<S> implements OwnedRun {
 
   async #loop(): Promise<void> {
     for (;;) {
+      const again = this.#again.splice(0);
       const command = this.#first ?? await this.#flush();
       this.#first = undefined;
+      this.#ready.push(...again);
       if (command.kind === "stop") return;
       if (this.#aborted !== undefined) return await this.#leave(this.#aborted.reason);
       if (this.#plan === undefined) this.#begin();
@@ -143,7 +147,9 @@ export class Coordinator<S> implements OwnedRun {
       const taken = takeIn(checkpoint, mailbox.content, this.#facts, now);
       const { graph, rules, limits } = this.#engine;
       const decided = transition({ graph, checkpoint, state, rules, limits, now }, taken.events);
-      if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) return decided.command;
+      if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) {
+        return decided.command;
+      }
       const before = this.#facts.length;
       try {
         const cursor = await this.#engine.log.append(this.#cursor, {
@@ -151,7 +157,9 @@ export class Coordinator<S> implements OwnedRun {
           ...(decided.next === undefined ? {} : { next: decided.next }),
           writer: this.#owner.id,
           ...(this.#claiming && this.#absent !== undefined ? { absent: this.#absent } : {}),
-          ...(decided.command.kind === "stop" && decided.command.wake !== undefined ? { wake: decided.command.wake } : {}),
+          ...(decided.command.kind === "stop" && decided.command.wake !== undefined
+            ? { wake: decided.command.wake }
+            : {}),
           schemas: this.#engine.schemaOf,
         });
         this.#facts.splice(0, before);
@@ -277,7 +285,10 @@ export class Coordinator<S> implements OwnedRun {
     const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
     return {
       record: (event) => {
-        this.#engine.measureOutput(event.value, `the result of once(${JSON.stringify(event.name)}) in vertex ${x.vertexId}`);
+        this.#engine.measureOutput(
+          event.value,
+          `the result of once(${JSON.stringify(event.name)}) in vertex ${x.vertexId}`,
+        );
         return new Promise((resolve) => {
           this.#durable.set(event, resolve);
           this.#push(event);
@@ -317,7 +328,7 @@ export class Coordinator<S> implements OwnedRun {
     if (this.#ended) return;
     const timedOut = settlement.kind === "failed" && settlement.phase === "timeout";
     if (this.#stale.delete(key) && !timedOut) {
-      this.#ready.push(key);
+      this.#again.push(key);
       return this.#latch.set();
     }
     const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
@@ -361,8 +372,15 @@ export class Coordinator<S> implements OwnedRun {
     if (verdict.kind === "failed") return this.#giveUp(x, fault, startedAt, verdict);
     const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
     const { failure, nextAt } = verdict;
-    this.#push({ type: "attempt_failed", ...of, at: runtime.now(), failure, nextAt, spentMs: verdict.spentMs });
-    this.#ready.push(key);
+    this.#push({
+      type: "attempt_failed",
+      ...of,
+      at: runtime.now(),
+      failure,
+      nextAt,
+      spentMs: verdict.spentMs,
+    });
+    this.#again.push(key);
   }
 
   #giveUp(

@@ -7,7 +7,12 @@ export type RunEvent =
   | { readonly type: "runStart"; readonly run: RunRecord }
   /** The run completed, was cancelled, or was interrupted and released. */
   | { readonly type: "runFinish"; readonly run: RunRecord }
-  | { readonly type: "step"; readonly run: RunRecord; readonly step: number; readonly vertices: readonly string[] }
+  | {
+    readonly type: "step";
+    readonly run: RunRecord;
+    readonly step: number;
+    readonly vertices: readonly string[];
+  }
   | ({ readonly type: "vertexStart"; readonly startedAt: number } & OfVertex)
   | (
     & {

@@ -15,8 +15,18 @@ import { standing, type VertexStanding } from "./step.ts";
  * 3. A fault of a reducer, of `record`, of the schema or of serialization belongs to the vertex whose output it was.
  */
 export type FoldResult<S> =
-  | { readonly kind: "folded"; readonly state: S; readonly patch: Patch | undefined; readonly finish: boolean }
-  | { readonly kind: "fault"; readonly vertex: CompiledVertex<S>; readonly phase: FaultPhase; readonly error: unknown };
+  | {
+    readonly kind: "folded";
+    readonly state: S;
+    readonly patch: Patch | undefined;
+    readonly finish: boolean;
+  }
+  | {
+    readonly kind: "fault";
+    readonly vertex: CompiledVertex<S>;
+    readonly phase: FaultPhase;
+    readonly error: unknown;
+  };
 
 /** What a state must satisfy. */
 export interface StateRules<S> {
@@ -85,7 +95,10 @@ function reduceOne<S>(
   return next;
 }
 
-function recipeOf<S>(vertex: CompiledVertex<S>, outcome: VertexStanding): ((draft: S) => S | void) | undefined {
+function recipeOf<S>(
+  vertex: CompiledVertex<S>,
+  outcome: VertexStanding,
+): ((draft: S) => S | void) | undefined {
   if (outcome.kind === "done") return (draft) => vertex.reduce(draft, outcome.output);
   if (outcome.kind === "unsettled") return undefined;
   const record = vertex.handlers[outcome.handler]?.record;

@@ -56,8 +56,12 @@ export async function historyOf<S>(
   query: HistoryQuery,
 ): Promise<readonly HistoryEntry[]> {
   const { from = 0, limit = 100 } = query;
-  if (!Number.isSafeInteger(from) || from < 0) throw new BuildError("history", `from is ${from}; give a revision from 0`);
-  if (!Number.isSafeInteger(limit) || limit < 1) throw new BuildError("history", `limit is ${limit}; give a number from 1`);
+  if (!Number.isSafeInteger(from) || from < 0) {
+    throw new BuildError("history", `from is ${from}; give a revision from 0`);
+  }
+  if (!Number.isSafeInteger(limit) || limit < 1) {
+    throw new BuildError("history", `limit is ${limit}; give a number from 1`);
+  }
   const start = Math.max(0, from - SNAPSHOT_REACH);
   const records = await log.history(runId, start, limit + (from - start));
   if (records.length === 0 && start === 0) throw new CheckpointNotFoundError(runId);
@@ -66,10 +70,13 @@ export async function historyOf<S>(
   for (const record of records) {
     const created = record.events[0];
     if (record.snapshot !== undefined) checkpoint = record.snapshot.checkpoint;
-    else if (checkpoint !== undefined) checkpoint = evolve(checkpoint, record.events, record.revision, record.at);
-    else if (created?.type === "created") checkpoint = firstCheckpoint(created, record.at);
+    else if (checkpoint !== undefined) {
+      checkpoint = evolve(checkpoint, record.events, record.revision, record.at);
+    } else if (created?.type === "created") checkpoint = firstCheckpoint(created, record.at);
     if (record.revision < from) continue;
-    if (checkpoint === undefined) throw new CheckpointDecodeError(runId, "Record", "no snapshot before the page");
+    if (checkpoint === undefined) {
+      throw new CheckpointDecodeError(runId, "Record", "no snapshot before the page");
+    }
     const { run, phase, frontier } = checkpoint;
     entries.push({
       revision: record.revision,
@@ -94,7 +101,11 @@ const SNAPSHOT_REACH = 256;
 /** Rows of the inbox with their bodies decoded. */
 export function inboxOf(page: Page<WaitRow>): Page<InboxEntry> {
   const rows = page.rows.map(({ body, ...row }): InboxEntry => {
-    const more = defaultCodec.decode(body) as { readonly kind?: unknown; readonly info?: unknown; readonly schema?: unknown };
+    const more = defaultCodec.decode(body) as {
+      readonly kind?: unknown;
+      readonly info?: unknown;
+      readonly schema?: unknown;
+    };
     return {
       ...row,
       kind: more.kind === "interrupt" ? "interrupt" : "answer",

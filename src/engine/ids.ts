@@ -2,7 +2,13 @@ import type { WaitKind } from "../model/wait.ts";
 import { sha256Hex as sha256 } from "../runtime/hash.ts";
 
 /** The key of one logical execution: the same in every attempt, re-run and recovery. */
-export function idempotencyKey(graphId: string, runId: string, step: number, vertexId: string, item?: number): string {
+export function idempotencyKey(
+  graphId: string,
+  runId: string,
+  step: number,
+  vertexId: string,
+  item?: number,
+): string {
   const key = `graph=${graphId}/run=${runId}/step=${step}/vertex=${vertexId}`;
   return item === undefined ? key : `${key}/item=${item}`;
 }
@@ -10,11 +16,20 @@ export function idempotencyKey(graphId: string, runId: string, step: number, ver
 /** The id of one begin of an execution: derived, so that it is the same after a crash without being stored. */
 export function vertexRunId(key: string, generation: number): string {
   const hex = sha256(`${key}/generation=${generation}`);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${
+    hex.slice(20, 32)
+  }`;
 }
 
 /** The id of one opening of a wait. It begins with a mark of its run, which tells a foreign id from an unknown one. */
-export function waitIdOf(runId: string, key: string, kind: WaitKind, name: string, n: number, refusals: number): string {
+export function waitIdOf(
+  runId: string,
+  key: string,
+  kind: WaitKind,
+  name: string,
+  n: number,
+  refusals: number,
+): string {
   const again = refusals === 0 ? "" : `~${refusals}`;
   return `${runMark(runId)}${sha256(`${key}/${kind}=${name}:${n}${again}`).slice(0, 24)}`;
 }
@@ -27,7 +42,9 @@ export function isForeignWaitId(runId: string, waitId: string): boolean {
 /** The run id that belongs to an idempotency key of `start`. */
 export function runIdOf(graphId: string, key: string): string {
   const hex = sha256(`graph=${graphId}/start=${key}`);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-b${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-b${hex.slice(17, 20)}-${
+    hex.slice(20, 32)
+  }`;
 }
 
 function runMark(runId: string): string {

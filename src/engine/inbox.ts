@@ -31,12 +31,16 @@ export function takeIn(
   const { deadline, status } = checkpoint.run;
   if (status === "running" || facts.some((e) => e.type === "claimed")) {
     if (mailbox.cancel !== undefined) events.push({ type: "cancelled", reason: mailbox.cancel.reason });
-    else if (deadline !== undefined && deadline <= now) events.push({ type: "cancelled", reason: "deadline" });
+    else if (deadline !== undefined && deadline <= now) {
+      events.push({ type: "cancelled", reason: "deadline" });
+    }
   }
   return { events, rerun: [...rerun] };
 }
 
-function isOutcome(event: RecordEvent): event is Extract<RecordEvent, { type: "done" | "failed" | "attempt_failed" }> {
+function isOutcome(
+  event: RecordEvent,
+): event is Extract<RecordEvent, { type: "done" | "failed" | "attempt_failed" }> {
   switch (event.type) {
     case "done":
       return true;

@@ -10,7 +10,8 @@ import { stepVertices } from "./superstep.ts";
  */
 export function validateCheckpoint<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint): void {
   knownVertices(graph, checkpoint);
-  const damaged = (field: string, problem: string) => new CheckpointDecodeError(checkpoint.run.runId, field, problem);
+  const damaged = (field: string, problem: string) =>
+    new CheckpointDecodeError(checkpoint.run.runId, field, problem);
   const phase = (problem: string) => damaged("Phase", problem);
   const { run, executions, maps, halt, frontier, folded } = checkpoint;
 
@@ -22,7 +23,9 @@ export function validateCheckpoint<S>(graph: CompiledGraph<S>, checkpoint: Check
     }
   }
   for (const [key, x] of executions) {
-    const problem = members.has(x.vertexId) ? executionProblem(graph, checkpoint, key, x) : "it is not of the step";
+    const problem = members.has(x.vertexId)
+      ? executionProblem(graph, checkpoint, key, x)
+      : "it is not of the step";
     if (problem !== undefined) throw damaged("Executions", `execution ${key}: ${problem}`);
   }
 
@@ -53,24 +56,39 @@ export function validateCheckpoint<S>(graph: CompiledGraph<S>, checkpoint: Check
   }
 }
 
-function executionProblem<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, key: string, x: Execution): string | undefined {
+function executionProblem<S>(
+  graph: CompiledGraph<S>,
+  checkpoint: Checkpoint,
+  key: string,
+  x: Execution,
+): string | undefined {
   const vertex = graph.vertices.get(x.vertexId)!;
   if (executionKey(x.vertexId, x.item) !== key) return "it is stored under another key";
-  if (x.item !== undefined && x.item >= (checkpoint.maps.get(x.vertexId)?.count ?? 0)) return "it has no such item";
+  if (x.item !== undefined && x.item >= (checkpoint.maps.get(x.vertexId)?.count ?? 0)) {
+    return "it has no such item";
+  }
   if (x.status === "failed" && x.failure === undefined) return "it has failed without a failure";
   if (x.status === "backoff" && x.nextAt === undefined) return "it waits to be retried at no time";
-  if (x.handler !== undefined && x.handler >= vertex.handlers.length) return "it names an error handler that does not exist";
+  if (x.handler !== undefined && x.handler >= vertex.handlers.length) {
+    return "it names an error handler that does not exist";
+  }
   if (x.handler !== undefined && x.status !== "failed") return "it names an error handler but has not failed";
   for (const wait of x.waits.values()) {
-    if (wait.kind === "answer" && !vertex.waits.has(wait.name)) return `it waits for ${wait.name}, which is not declared`;
-    if ((wait.result === undefined) !== (wait.seq === undefined)) return `the result of wait ${wait.id} has no place`;
+    if (wait.kind === "answer" && !vertex.waits.has(wait.name)) {
+      return `it waits for ${wait.name}, which is not declared`;
+    }
+    if ((wait.result === undefined) !== (wait.seq === undefined)) {
+      return `the result of wait ${wait.id} has no place`;
+    }
   }
   return undefined;
 }
 
 function knownVertices<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint): void {
   const check = (ids: Iterable<string>, where: string) => {
-    for (const id of ids) if (!graph.vertices.has(id)) throw new UnknownVertexError(id, `the checkpoint's ${where}`);
+    for (const id of ids) {
+      if (!graph.vertices.has(id)) throw new UnknownVertexError(id, `the checkpoint's ${where}`);
+    }
   };
   check(checkpoint.frontier, "frontier");
   check([...checkpoint.executions.values()].map((x) => x.vertexId), "executions");

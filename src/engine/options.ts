@@ -81,6 +81,8 @@ export function checkedRunId(runId: unknown, op: string): string {
   if (isId(runId)) return runId;
   throw new BuildError(
     op,
-    `${JSON.stringify(runId)?.slice(0, 200)} is no run id; a letter or digit, then up to 127 letters, digits, or ._:-`,
+    `${
+      JSON.stringify(runId)?.slice(0, 200)
+    } is no run id; a letter or digit, then up to 127 letters, digits, or ._:-`,
   );
 }

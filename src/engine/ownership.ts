@@ -50,7 +50,12 @@ export class Ownership {
   readonly #owners = new Map<string, Owner>();
 
   async #register(): Promise<Owner> {
-    const owner = new Owner(this.#runtime.uuid(), this.#store, this.#runtime, () => this.#owners.delete(owner.id));
+    const owner = new Owner(
+      this.#runtime.uuid(),
+      this.#store,
+      this.#runtime,
+      () => this.#owners.delete(owner.id),
+    );
     await this.#store.owners.register(owner.id, this.#runtime.now());
     this.#owners.set(owner.id, owner);
     this.#current = owner;

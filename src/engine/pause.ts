@@ -61,7 +61,9 @@ export class Reactions {
       // A plain `await` calls no `then`: such a wait has lost only if a result was delivered beside it.
       stands: () =>
         outcome === "paused" &&
-        (uses.length === 0 ? !raced : uses.some(([yes, no]) => !this.#fulfilled.has(yes) && !this.#rejected.has(no))),
+        (uses.length === 0
+          ? !raced
+          : uses.some(([yes, no]) => !this.#fulfilled.has(yes) && !this.#rejected.has(no))),
     };
   }
 }

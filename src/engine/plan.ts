@@ -23,7 +23,11 @@ export interface PlannedExecution {
 }
 
 /** Selects every input of a step, in ascending vertex id, before anything runs. */
-export function planStep<S>(vertices: readonly CompiledVertex<S>[], checkpoint: Checkpoint, state: S): StepPlan {
+export function planStep<S>(
+  vertices: readonly CompiledVertex<S>[],
+  checkpoint: Checkpoint,
+  state: S,
+): StepPlan {
   const ready: string[] = [];
   const executions = new Map<string, PlannedExecution>();
   const mapped: Mapped[] = [];
@@ -34,7 +38,9 @@ export function planStep<S>(vertices: readonly CompiledVertex<S>[], checkpoint: 
     try {
       if (vertex.select !== undefined) {
         const { select } = vertex;
-        let first: { readonly input: unknown } | undefined = { input: selected(select(state), "select", vertex.id) };
+        let first: { readonly input: unknown } | undefined = {
+          input: selected(select(state), "select", vertex.id),
+        };
         executions.set(vertex.id, {
           vertexId: vertex.id,
           input: () => {

@@ -24,7 +24,12 @@ export function judge<S>(vertex: CompiledVertex<S>, fault: Fault, when: Moment):
           late.cause = fault.error;
           return giveUp(vertex, { ...fault, error: late, phase: "timeout" });
         }
-        return { kind: "retry", failure: failureOf(fault), nextAt: when.now + delay, spentMs: when.spentMs + delay };
+        return {
+          kind: "retry",
+          failure: failureOf(fault),
+          nextAt: when.now + delay,
+          spentMs: when.spentMs + delay,
+        };
       }
     } catch (error) {
       return { kind: "failed", failure: failureOf({ ...fault, error, phase: "retry" }), error };
@@ -52,7 +57,12 @@ export interface Moment {
 
 /** What {@link judge} decides. */
 export type Verdict =
-  | { readonly kind: "retry"; readonly failure: VertexFailure; readonly nextAt: number; readonly spentMs: number }
+  | {
+    readonly kind: "retry";
+    readonly failure: VertexFailure;
+    readonly nextAt: number;
+    readonly spentMs: number;
+  }
   | {
     readonly kind: "failed";
     readonly failure: VertexFailure;
@@ -105,7 +115,9 @@ function backoff(retry: CompiledRetry, fault: Fault, random: number): number {
   }
   const { backoff } = retry;
   if (backoff === undefined) return 0;
-  if (typeof backoff === "function") return span(backoff(fault.attempt, fault.error), "the backoff function's result");
+  if (typeof backoff === "function") {
+    return span(backoff(fault.attempt, fault.error), "the backoff function's result");
+  }
   const full = Math.min(backoff.maxMs, backoff.initialMs * backoff.factor ** (fault.attempt - 1));
   return Math.round(backoff.jitter ? full / 2 + random * full / 2 : full);
 }
@@ -113,7 +125,9 @@ function backoff(retry: CompiledRetry, fault: Fault, random: number): number {
 function span(value: unknown, what: string): number {
   const ms = toMs(value);
   if (ms === undefined) {
-    throw new ContextError(`${what} is ${String(value)}, not a duration; return milliseconds or a text such as "30s"`);
+    throw new ContextError(
+      `${what} is ${String(value)}, not a duration; return milliseconds or a text such as "30s"`,
+    );
   }
   return Math.max(0, ms);
 }
@@ -136,7 +150,9 @@ function sameKind(match: abstract new (...args: never[]) => Error, error: unknow
 
 function decided(answer: unknown, what: string): boolean {
   if (isThenable(answer)) {
-    throw new ContextError(`${what} returned a promise; it must decide synchronously, do asynchronous work in a vertex`);
+    throw new ContextError(
+      `${what} returned a promise; it must decide synchronously, do asynchronous work in a vertex`,
+    );
   }
   return Boolean(answer);
 }

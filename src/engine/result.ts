@@ -143,7 +143,11 @@ function byExecution(checkpoint: Checkpoint): Execution[] {
   );
 }
 
-function failedVertex(checkpoint: Checkpoint, x: Execution, errors: ReadonlyMap<string, unknown>): FailedVertex {
+function failedVertex(
+  checkpoint: Checkpoint,
+  x: Execution,
+  errors: ReadonlyMap<string, unknown>,
+): FailedVertex {
   const { run, nextStep: step } = checkpoint;
   const failure = x.failure!;
   const key = idempotencyKey(run.graphId, run.runId, step, x.vertexId, x.item);
@@ -171,7 +175,11 @@ function haltError<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, live: unk
     case "condition":
       return new ConditionError(vertexId, new Error(message));
     case "undeclared_target":
-      return new UndeclaredTargetError(vertexId, target, graph.vertices.get(vertexId)?.condition?.targets ?? []);
+      return new UndeclaredTargetError(
+        vertexId,
+        target,
+        graph.vertices.get(vertexId)?.condition?.targets ?? [],
+      );
     case "dead_end":
       return new DeadEndError(step);
     case "max_steps":

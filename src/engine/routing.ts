@@ -48,7 +48,13 @@ export function routeStep<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, st
   return { kind: "routed", routes, frontier, arrivals };
 }
 
-function halted(kind: Halt["kind"], step: number, error: Error, vertexId?: string, target?: string): RoutingResult {
+function halted(
+  kind: Halt["kind"],
+  step: number,
+  error: Error,
+  vertexId?: string,
+  target?: string,
+): RoutingResult {
   return {
     kind: "halted",
     error,
@@ -71,9 +77,15 @@ function pickTargets<S>(
     const answer: unknown = pick(state);
     if (isThenable(answer)) {
       answer.then(undefined, () => {});
-      throw new ContextError("pick returned a promise; it must decide synchronously, do asynchronous work in a vertex");
+      throw new ContextError(
+        "pick returned a promise; it must decide synchronously, do asynchronous work in a vertex",
+      );
     }
-    const picked = Array.isArray(answer) ? (answer as readonly unknown[]) : answer === undefined ? [] : [answer];
+    const picked = Array.isArray(answer)
+      ? (answer as readonly unknown[])
+      : answer === undefined
+      ? []
+      : [answer];
     if (picked.length === 0) return new UndeclaredTargetError(vertex.id, "", targets);
     const stranger = picked.find((t) => typeof t !== "string" || !targets.includes(t));
     if (stranger !== undefined) return new UndeclaredTargetError(vertex.id, String(stranger), targets);
@@ -101,7 +113,11 @@ export function nextFrontier<S>(
   }
   if (waiting === undefined) return { frontier: sorted(frontier), arrivals: NONE };
 
-  for (let ready = readyJoins(graph, frontier, waiting); ready.length > 0; ready = readyJoins(graph, frontier, waiting)) {
+  for (
+    let ready = readyJoins(graph, frontier, waiting);
+    ready.length > 0;
+    ready = readyJoins(graph, frontier, waiting)
+  ) {
     for (const join of ready) {
       waiting.delete(join);
       frontier.add(join);

@@ -14,7 +14,7 @@ import {
   RunBusyError,
   RunExistsError,
 } from "../errors.ts";
-import { canonicalForm, describeVersionDifference, mermaid, topology, type Topology } from "../graph/mod.ts";
+import { canonicalForm, describeVersionDifference, mermaid, type Topology, topology } from "../graph/mod.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { compareIds } from "../model/ids.ts";
@@ -26,11 +26,18 @@ import { Coordinator, type Ending } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
-import { type HistoryEntry, historyOf, type HistoryQuery, inboxOf, type InboxEntry } from "./history.ts";
+import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
 import { runIdOf } from "./ids.ts";
 import { takeIn } from "./inbox.ts";
 import { validateCheckpoint } from "./load.ts";
-import { checkedRunId, moment, positive, type ResumeOptions, type StartOptions, type WorkOptions } from "./options.ts";
+import {
+  checkedRunId,
+  moment,
+  positive,
+  type ResumeOptions,
+  type StartOptions,
+  type WorkOptions,
+} from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
 import { isAlive, recoveryDelay } from "./recovery.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
@@ -70,7 +77,9 @@ export class Runner<S> {
     if (runId === undefined) return mermaid(this.#engine.graph);
     const { checkpoint } = await this.#load(runId, { state: false });
     const statuses = new Map<string, string>(checkpoint.path.map((id) => [id, "done"]));
-    for (const id of checkpoint.frontier) statuses.set(id, checkpoint.executions.get(id)?.status ?? "pending");
+    for (const id of checkpoint.frontier) {
+      statuses.set(id, checkpoint.executions.get(id)?.status ?? "pending");
+    }
     return mermaid(this.#engine.graph, statuses as never);
   }
 
@@ -105,7 +114,9 @@ export class Runner<S> {
       form: canonicalForm(graph),
       entry: graph.entry,
       maxSteps: positive(options.maxSteps, DEFAULT_MAX_STEPS, "start", "maxSteps"),
-      ...(options.deadline === undefined ? {} : { deadline: moment(options.deadline, now, "start", "deadline") }),
+      ...(options.deadline === undefined
+        ? {}
+        : { deadline: moment(options.deadline, now, "start", "deadline") }),
       tags: [...new Set(options.tags ?? [])].sort(compareIds),
       inputDigest,
     };
@@ -117,7 +128,9 @@ export class Runner<S> {
         return this.#work(new Work(this.#engine, settings, owner, cursor), created);
       });
     } catch (error) {
-      if (!isSuperstepError(error, "REVISION_CONFLICT") && !isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
+      if (!isSuperstepError(error, "REVISION_CONFLICT") && !isSuperstepError(error, "MAILBOX_CONFLICT")) {
+        throw error;
+      }
       return await this.#existing(runId, inputDigest, options);
     }
   }
@@ -282,7 +295,8 @@ export class Runner<S> {
     const failed = retry ? pausedFailures(checkpoint) : [];
     const halted = retry && checkpoint.halt !== undefined;
     const due = nextDue(checkpoint.executions.values());
-    const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 && !halted &&
+    const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 &&
+      !halted &&
       takeIn(checkpoint, mailbox.content, [], now).events.length === 0 &&
       (checkpoint.run.deadline ?? Infinity) > now &&
       (checkpoint.phase === "halted" || due === undefined || due - now > limits.inlineTimersMs);
@@ -297,10 +311,14 @@ export class Runner<S> {
       },
       ...answers,
       ...(failed.length > 0 || halted
-        ? [{
-          type: "retried",
-          executions: failed.map((x) => x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item }),
-        } as const]
+        ? [
+          {
+            type: "retried",
+            executions: failed.map((x) =>
+              x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item }
+            ),
+          } as const,
+        ]
         : []),
     ];
   }
@@ -326,7 +344,8 @@ export class Runner<S> {
       try {
         return await claim(await this.#engine.ownership.acquire());
       } catch (error) {
-        const again = isSuperstepError(error, "MAILBOX_CONFLICT") || isSuperstepError(error, "OWNERSHIP_LOST");
+        const again = isSuperstepError(error, "MAILBOX_CONFLICT") ||
+          isSuperstepError(error, "OWNERSHIP_LOST");
         if (!again || tries >= MAX_CLAIMS) throw error;
       }
     }
@@ -415,7 +434,12 @@ export class Runner<S> {
         const { graphId, graphVersion } = checkpoint.run;
         if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
         if (graphVersion !== graph.version) {
-          throw new GraphVersionMismatchError(runId, graph.version, graphVersion, await this.#difference(runId));
+          throw new GraphVersionMismatchError(
+            runId,
+            graph.version,
+            graphVersion,
+            await this.#difference(runId),
+          );
         }
       },
     });
@@ -475,7 +499,9 @@ class Work<S> {
   /** Tells of revision 0. */
   announce(created: Created): void {
     const { checkpoint } = this.#cursor;
-    for (const told of announcements(checkpoint, checkpoint, [created])) notify(this.#hooks, this.#engine.logger, told);
+    for (const told of announcements(checkpoint, checkpoint, [created])) {
+      notify(this.#hooks, this.#engine.logger, told);
+    }
   }
 }
 

@@ -12,7 +12,9 @@ export type VertexStanding =
 /** The standing of one vertex of the current step. */
 export function standing<S>(checkpoint: Checkpoint, vertex: CompiledVertex<S>): VertexStanding {
   const whole = checkpoint.executions.get(vertex.id);
-  if (vertex.each === undefined || whole !== undefined) return whole === undefined ? UNSETTLED : standingOf(whole);
+  if (vertex.each === undefined || whole !== undefined) {
+    return whole === undefined ? UNSETTLED : standingOf(whole);
+  }
 
   const map = checkpoint.maps.get(vertex.id);
   if (map === undefined) return UNSETTLED;

@@ -196,7 +196,8 @@ class Core<S> {
   #recoveredTooOften(): boolean {
     const { run, nextStep } = this.#checkpoint;
     if (run.recoveries <= this.#at.limits.maxRecoveries) return false;
-    const message = `superstep: the run lost its process ${run.recoveries} times in step ${nextStep} without any ` +
+    const message =
+      `superstep: the run lost its process ${run.recoveries} times in step ${nextStep} without any ` +
       `progress; find out why and resume it`;
     this.#halt("max_recoveries", new HaltError("max_recoveries", nextStep, message), nextStep);
     return true;
@@ -232,7 +233,10 @@ class Core<S> {
 }
 
 /** The vertices of the current step, in ascending id. */
-export function stepVertices<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint): readonly CompiledVertex<S>[] {
+export function stepVertices<S>(
+  graph: CompiledGraph<S>,
+  checkpoint: Checkpoint,
+): readonly CompiledVertex<S>[] {
   return checkpoint.frontier.map((id) => graph.vertices.get(id)!);
 }
 
@@ -256,7 +260,9 @@ export function nextDue(executions: Iterable<Execution>, after = -Infinity): num
     if (x.status === "backoff" && x.nextAt !== undefined && x.nextAt > after) due = Math.min(due, x.nextAt);
     if (x.status === "done" || x.status === "failed") continue;
     for (const wait of x.waits.values()) {
-      if (wait.due !== undefined && wait.result === undefined && wait.closed === undefined) due = Math.min(due, wait.due);
+      if (wait.due !== undefined && wait.result === undefined && wait.closed === undefined) {
+        due = Math.min(due, wait.due);
+      }
     }
   }
   return due === Infinity ? undefined : due;

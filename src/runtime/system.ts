@@ -30,8 +30,9 @@ function wakeAt(at: number, run: () => void, options: TimerOptions = {}): Timer 
 
 /** Lets the process end although the timer is pending; Deno's web timers are numbers and need its own call. */
 function detach(handle: unknown): void {
-  if (typeof handle === "object" && handle !== null && "unref" in handle) (handle as { unref(): void }).unref();
-  else (globalThis as { Deno?: { unrefTimer(id: number): void } }).Deno?.unrefTimer(handle as number);
+  if (typeof handle === "object" && handle !== null && "unref" in handle) {
+    (handle as { unref(): void }).unref();
+  } else (globalThis as { Deno?: { unrefTimer(id: number): void } }).Deno?.unrefTimer(handle as number);
 }
 
 function uuidv7(now: number): string {
