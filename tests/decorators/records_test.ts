@@ -5,7 +5,7 @@ import { z } from "zod";
 import { Graph, OnError, Retry, Timeout, Vertex, Workflow } from "../../src/decorators/mod.ts";
 import type { BuildError } from "../../src/errors.ts";
 import { as, wrong } from "../graph/fixtures.ts";
-import { type Flow as AnyFlow, PLAIN, State } from "../scanner/fixtures/workflows.ts";
+import { type FlowClass, PLAIN, State } from "../scanner/fixtures/workflows.ts";
 import { Approval, Draft, Review } from "./fixtures/approval.ts";
 
 function own(key: string, cls: object): readonly Record<string, unknown>[] | undefined {
@@ -119,7 +119,7 @@ test("D9, FC-40: a graph class that is not defined yet fails at definition, nami
       return input;
     }
   }
-  const graph = as<AnyFlow>(undefined);
+  const graph = as<FlowClass>(undefined);
   const attempts = {
     "@Vertex": Vertex({ graph, id: "a", ...PLAIN }),
     "@Retry": Retry({ graph, maxAttempts: 2 }),
@@ -145,7 +145,7 @@ test("D9: a graph that does not extend Workflow(schema) fails at definition", ()
     }
   }
   assert.throws(
-    () => Vertex({ graph: as<AnyFlow>(Plain), id: "a", ...PLAIN })(Task),
+    () => Vertex({ graph: as<FlowClass>(Plain), id: "a", ...PLAIN })(Task),
     /class Task: its graph Plain does not extend Workflow\(schema\)/,
   );
 });

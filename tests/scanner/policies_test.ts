@@ -4,15 +4,17 @@ import type { z } from "zod";
 import { OnError, Retry, Timeout, Vertex } from "../../src/decorators/mod.ts";
 import type { CompiledVertex } from "../../src/model/definition.ts";
 import { graphOf } from "../../src/scanner/mod.ts";
-import { aloneIn, Echo, type Flow, newWorkflow, PLAIN, type State } from "./fixtures/workflows.ts";
+import { aloneIn, Echo, type FlowClass, newWorkflow, PLAIN, type State } from "./fixtures/workflows.ts";
 
-function only(flow: Flow): Pick<CompiledVertex<z.infer<typeof State>>, "retry" | "timeout" | "handlers"> {
+function only(
+  flow: FlowClass,
+): Pick<CompiledVertex<z.infer<typeof State>>, "retry" | "timeout" | "handlers"> {
   const vertex = graphOf(flow).vertices.get("only");
   assert.ok(vertex);
   return vertex;
 }
 
-function routesOf(flow: Flow): readonly string[] {
+function routesOf(flow: FlowClass): readonly string[] {
   return only(flow).handlers.map(({ route }) => route);
 }
 

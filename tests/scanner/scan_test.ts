@@ -7,9 +7,9 @@ import { graphOf, scan } from "../../src/scanner/mod.ts";
 import * as approval from "../decorators/fixtures/approval.ts";
 import { as, wrong } from "../graph/fixtures.ts";
 import * as barrel from "./fixtures/barrel.ts";
-import { aloneIn, Echo, type Flow, newWorkflow, PLAIN, State } from "./fixtures/workflows.ts";
+import { aloneIn, Echo, type FlowClass, newWorkflow, PLAIN, State } from "./fixtures/workflows.ts";
 
-function faultsOf(flow: Flow): readonly string[] {
+function faultsOf(flow: FlowClass): readonly string[] {
   try {
     graphOf(flow);
   } catch (error) {
@@ -181,7 +181,7 @@ test("BLD-07: one class that binds one id twice is a fault, not a reload", () =>
   assert.throws(() => graphOf(flow), { name: "DuplicateVertexError" });
 });
 
-function evaluate(flow: Flow, module: string, label: string) {
+function evaluate(flow: FlowClass, module: string, label: string) {
   @Vertex({ graph: flow, id: "only", entry: true, finish: true, label, module, ...PLAIN })
   class Task extends Echo {}
   return Task;
@@ -239,8 +239,8 @@ test("D9: of one graph id, the same module's newer class replaces, another modul
 
 test("D9, FC-40: a thunk that leads nowhere yet is named when its graph is faulty for it, and taken once it leads on", () => {
   const flow = aloneIn(class extends Echo {});
-  const later: { flow?: Flow } = {};
-  @Vertex({ graph: () => as<Flow>(later.flow), id: "late", ...PLAIN })
+  const later: { flow?: FlowClass } = {};
+  @Vertex({ graph: () => as<FlowClass>(later.flow), id: "late", ...PLAIN })
   class Late extends Echo {}
   Vertex({ graph: flow, id: "middle", to: "late", ...PLAIN })(class extends Echo {});
   Vertex({ graph: flow, id: "side", to: "middle", ...PLAIN })(class extends Echo {});
@@ -256,8 +256,8 @@ test("D9, FC-40: a thunk that leads nowhere yet is named when its graph is fault
 });
 
 test("D9: scan reports an exported task whose thunk leads nowhere, and an export that is not defined yet", async () => {
-  const later: { flow?: Flow } = {};
-  @Vertex({ graph: () => as<Flow>(later.flow), id: "only", ...PLAIN })
+  const later: { flow?: FlowClass } = {};
+  @Vertex({ graph: () => as<FlowClass>(later.flow), id: "only", ...PLAIN })
   class Late extends Echo {}
   await assert.rejects(() => scan({ Late }), /on class Late \(vertex only\): its graph thunk/);
   later.flow = aloneIn(class extends Echo {});
