@@ -1,0 +1,34 @@
+const BRAND = Symbol.for("superstep.error");
+
+/** The base of every error that superstep throws. */
+export abstract class SuperstepError extends Error {
+  /** A stable identifier, such as `RUN_BUSY`. */
+  abstract readonly code: string;
+  /** What the message is made of, for machines. */
+  readonly fields: Readonly<Record<string, unknown>>;
+
+  constructor(message: string, fields: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.fields = fields;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  override get name(): string {
+    return (this.constructor as unknown as { readonly errorName?: string }).errorName ?? "SuperstepError";
+  }
+}
+
+/** Whether `error` is one of superstep's, whichever copy of the package made it; optionally of one code. */
+export function isSuperstepError(error: unknown, code?: string): error is SuperstepError {
+  return typeof error === "object" && error !== null && BRAND in error &&
+    (code === undefined || (error as { code?: unknown }).code === code);
+}
+
+/** The text of anything thrown, without running user code that may throw again. */
+export function messageOf(error: unknown): string {
+  try {
+    return error instanceof Error ? error.message : typeof error === "string" ? error : String(error);
+  } catch {
+    return "an error without a readable message";
+  }
+}

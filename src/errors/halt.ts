@@ -1,0 +1,61 @@
+import { messageOf, SuperstepError } from "./base.ts";
+
+/** A `pick` that threw. */
+export class ConditionError extends SuperstepError {
+  static readonly errorName: string = "ConditionError";
+  override readonly code = "CONDITION";
+  constructor(readonly from: string, cause: unknown) {
+    super(`superstep: the pick of vertex ${from} failed: ${messageOf(cause)}; correct it and resume`, {
+      from,
+    }, { cause });
+  }
+}
+
+/** A `pick` that returned nothing, or a target that was not declared. */
+export class UndeclaredTargetError extends SuperstepError {
+  static readonly errorName: string = "UndeclaredTargetError";
+  override readonly code = "UNDECLARED_TARGET";
+  constructor(readonly from: string, readonly target: string, declared: readonly string[]) {
+    super(
+      `superstep: the pick of vertex ${from} returned ` +
+        (target === "" ? "an empty set of targets" : `the undeclared target ${JSON.stringify(target)}`) +
+        `; it may return ${declared.join(", ")}`,
+      { from, target, declared },
+    );
+  }
+}
+
+/** A run that drained without a finish vertex. */
+export class DeadEndError extends SuperstepError {
+  static readonly errorName: string = "DeadEndError";
+  override readonly code = "DEAD_END";
+  constructor(readonly step: number) {
+    super(
+      `superstep: nothing is left to run after step ${step} and no finish vertex has run; give the last vertices an edge`,
+      {
+        step,
+      },
+    );
+  }
+}
+
+/** A run that used up its step budget. */
+export class MaxStepsExceededError extends SuperstepError {
+  static readonly errorName: string = "MaxStepsExceededError";
+  override readonly code = "MAX_STEPS";
+  constructor(readonly max: number, readonly step: number) {
+    super(
+      `superstep: the run has used its budget of ${max} steps; resume it with a larger maxSteps to go on`,
+      { max, step },
+    );
+  }
+}
+
+/** A run halted by the engine itself: its processes died too often, or its code cannot load it. */
+export class HaltError extends SuperstepError {
+  static readonly errorName: string = "HaltError";
+  override readonly code = "HALT";
+  constructor(readonly kind: string, readonly step: number, message: string) {
+    super(message, { kind, step });
+  }
+}

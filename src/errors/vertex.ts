@@ -1,0 +1,75 @@
+import { messageOf, SuperstepError } from "./base.ts";
+
+/** A vertex that failed, with the code that failed in it and the attempt it failed at. */
+export class VertexError extends SuperstepError {
+  static readonly errorName: string = "VertexError";
+  override readonly code = "VERTEX";
+  constructor(
+    readonly vertexId: string,
+    readonly vertexRunId: string,
+    readonly step: number,
+    readonly attempt: number,
+    readonly phase: string,
+    cause: unknown,
+    readonly item?: number,
+  ) {
+    super(
+      `superstep: vertex ${vertexId}${item === undefined ? "" : ` item ${item}`} failed in ${phase}` +
+        ` (step ${step}, attempt ${attempt}, vertex run ${vertexRunId}): ${messageOf(cause)}`,
+      { vertexId, vertexRunId, step, attempt, phase, ...(item === undefined ? {} : { item }) },
+      { cause },
+    );
+  }
+}
+
+/** Thrown by a task: never retried. */
+export class FatalError extends SuperstepError {
+  static readonly errorName: string = "FatalError";
+  override readonly code = "FATAL";
+  readonly data?: unknown;
+  constructor(message: string, options?: ErrorOptions & { readonly data?: unknown }) {
+    super(message, {}, options);
+    if (options && "data" in options) this.data = options.data;
+  }
+}
+
+/** Thrown by a task: the next attempt, if the policy allows one, begins after `delay`. */
+export class RetryLater extends SuperstepError {
+  static readonly errorName: string = "RetryLater";
+  override readonly code = "RETRY_LATER";
+  constructor(readonly delay: number | string, message?: string, options?: ErrorOptions) {
+    super(message ?? `superstep: retry later, in ${delay}`, { delay }, options);
+  }
+}
+
+/** An attempt or an execution took longer than its policy allows. */
+export class VertexTimeoutError extends SuperstepError {
+  static readonly errorName: string = "VertexTimeoutError";
+  override readonly code = "VERTEX_TIMEOUT";
+  constructor(readonly vertexId: string, readonly scope: "attempt" | "total", readonly ms: number) {
+    super(
+      `superstep: vertex ${vertexId} timed out: ${
+        scope === "attempt" ? "one attempt" : "all attempts together"
+      } took longer than ${ms} ms`,
+      { vertexId, scope, ms },
+    );
+  }
+}
+
+/** A wait whose deadline passed before an answer came. */
+export class WaitExpiredError extends SuperstepError {
+  static readonly errorName: string = "WaitExpiredError";
+  override readonly code = "WAIT_EXPIRED";
+  constructor(readonly waitName: string, readonly waitId: string) {
+    super(`superstep: wait ${waitName} (${waitId}) expired before it was answered`, { waitName, waitId });
+  }
+}
+
+/** A context used where it must not be: after its body settled, twice under one name, or for an undeclared wait. */
+export class ContextError extends SuperstepError {
+  static readonly errorName: string = "ContextError";
+  override readonly code = "CONTEXT";
+  constructor(problem: string, fields: Readonly<Record<string, unknown>> = {}) {
+    super(`superstep: ${problem}`, fields);
+  }
+}
