@@ -38,11 +38,11 @@ export function takeIn(
   return { events, rerun: [...rerun] };
 }
 
-function isOutcome(
-  event: RecordEvent,
-): event is Extract<RecordEvent, { type: "done" | "failed" | "attempt_failed" }> {
+/** Whether the event is what a body came to, apart from running out of time. */
+export function isOutcome(event: RecordEvent): event is Outcome {
   switch (event.type) {
     case "done":
+    case "suspended":
       return true;
     case "failed":
     case "attempt_failed":
@@ -51,6 +51,8 @@ function isOutcome(
       return false;
   }
 }
+
+type Outcome = Extract<RecordEvent, { type: "done" | "suspended" | "failed" | "attempt_failed" }>;
 
 function resultsDue(
   checkpoint: Checkpoint,

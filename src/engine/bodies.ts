@@ -1,0 +1,302 @@
+import { freshExecution } from "../checkpoint/evolve.ts";
+import { leafEdits } from "../checkpoint/leaves.ts";
+import type { Cursor } from "../checkpoint/log.ts";
+import type { OnceRecorded, RecordEvent } from "../checkpoint/records.ts";
+import { ContextError, messageOf } from "../errors.ts";
+import { type Execution, executionKey } from "../model/checkpoint.ts";
+import { openingKey } from "../model/wait.ts";
+import { Attempt, type Settlement } from "./attempt.ts";
+import type { BodyPort } from "./context.ts";
+import type { Engine } from "./engine.ts";
+import type { RunEvent } from "./events.ts";
+import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
+import { planStep, type StepPlan } from "./plan.ts";
+import { type Fault, giveUp, judge } from "./policy.ts";
+import { stepVertices } from "./superstep.ts";
+
+/**
+ * The bodies of the step under way: which run, which wait for a place, and what becomes of each that settles.
+ *
+ * 1. A body starts only from what is durable: an execution with facts that are not recorded yet waits for them.
+ * 2. At most `concurrency` bodies run at once.
+ * 3. A body that has not seen a recorded result of its execution runs again, whatever it came to, unless it timed out.
+ */
+export class Bodies<S> {
+  readonly #engine: Engine<S>;
+  readonly #concurrency: number;
+  readonly #desk: Desk<S>;
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #stale = new Set<string>();
+  readonly #started = new Set<string>();
+  #plan: StepPlan | undefined;
+  readonly #ready = new Set<string>();
+  readonly #again = new Set<string>();
+  #ended = false;
+
+  constructor(engine: Engine<S>, concurrency: number, desk: Desk<S>) {
+    this.#engine = engine;
+    this.#concurrency = concurrency;
+    this.#desk = desk;
+  }
+
+  /** The executions that run again once everything known about them by now is durable. */
+  takeAgain(): readonly string[] {
+    const keys = [...this.#again];
+    this.#again.clear();
+    return keys;
+  }
+
+  /** Queues executions of which everything is durable. */
+  queue(keys: readonly string[]): void {
+    for (const key of keys) this.#ready.add(key);
+  }
+
+  /** Results were recorded for these executions: whoever runs has not seen them, whoever has settled runs again. */
+  outdate(keys: readonly string[]): void {
+    for (const key of keys) {
+      if (this.#attempts.has(key)) this.#stale.add(key);
+      else this.#again.add(key);
+    }
+    if (keys.length > 0) this.#desk.wake();
+  }
+
+  /** The step is over. */
+  clear(): void {
+    this.#plan = undefined;
+    this.#ready.clear();
+    this.#again.clear();
+    this.#started.clear();
+    this.#stale.clear();
+  }
+
+  /** Ends every body; nothing more of them is accepted. */
+  end(reason: Error): void {
+    this.#ended = true;
+    for (const attempt of this.#attempts.values()) attempt.abandon(reason);
+    this.#attempts.clear();
+  }
+
+  /** Selects the inputs of the step under way and queues what is left to run of it. */
+  #begin(): void {
+    const { checkpoint, state } = this.#desk.cursor();
+    const vertices = stepVertices(this.#engine.graph, checkpoint);
+    const plan = planStep(vertices, checkpoint, state);
+    this.#plan = plan;
+    this.queue(plan.ready);
+    for (const mapped of plan.mapped) this.#desk.keep(mapped);
+    for (const { vertexId, error } of plan.faults) {
+      this.#giveUp(freshExecution(vertexId), { error, phase: "select", attempt: 1 });
+    }
+    if (plan.faults.length > 0 || plan.mapped.some((m) => m.count === 0)) this.#desk.wake();
+  }
+
+  /** Starts what may start, as far as there is room. */
+  launch(): void {
+    if (this.#ended) return;
+    if (this.#plan === undefined) this.#begin();
+    for (const key of this.#ready) {
+      if (this.#attempts.size >= this.#concurrency) return;
+      const planned = this.#plan?.executions.get(key);
+      const x = this.#desk.cursor().checkpoint.executions.get(key) ??
+        (planned && freshExecution(planned.vertexId, planned.item));
+      if (x?.status === "backoff" && (x.nextAt ?? 0) > this.#engine.runtime.now()) continue;
+      this.#ready.delete(key);
+      if (planned === undefined || x === undefined || this.#attempts.has(key)) continue;
+      if (x.status === "pending" || x.status === "backoff") this.#start(key, x, () => planned.input());
+    }
+  }
+
+  #start(key: string, execution: Execution, select: () => unknown): void {
+    const engine = this.#engine;
+    const vertex = engine.graph.vertices.get(execution.vertexId)!;
+    const { run, nextStep: step } = this.#desk.cursor().checkpoint;
+    let input: unknown;
+    try {
+      input = select();
+    } catch (error) {
+      this.#giveUp(execution, { error, phase: "select", attempt: execution.failedAttempts.length + 1 });
+      return this.#desk.wake();
+    }
+    const attempt = new Attempt(
+      {
+        graphId: run.graphId,
+        runId: run.runId,
+        step,
+        vertex: vertex as never,
+        execution,
+        runtime: engine.runtime,
+        task: engine.tasks.get(vertex.id)!,
+        input,
+        isOpen: (waitId) => this.#isOpen(key, waitId),
+        late: (settlement) =>
+          engine.logger.warn(`superstep: the body of vertex ${vertex.id} ended after its attempt; ignored`, {
+            runId: run.runId,
+            vertexId: vertex.id,
+            ended: settlement.kind,
+          }),
+      },
+      this.#port(key, execution),
+      (settlement) => this.#settled(key, execution, settlement),
+    );
+    this.#attempts.set(key, attempt);
+    if (!this.#started.has(key)) {
+      this.#started.add(key);
+      const id = idempotencyKey(run.graphId, run.runId, step, vertex.id, execution.item);
+      this.#desk.tell({
+        type: "vertexStart",
+        runId: run.runId,
+        vertexId: vertex.id,
+        ...(execution.item === undefined ? {} : { item: execution.item }),
+        get vertexRunId() {
+          return vertexRunId(id, execution.generation);
+        },
+        step,
+        attempt: execution.failedAttempts.length + 1,
+        startedAt: attempt.startedAt,
+      });
+    }
+    attempt.start();
+  }
+
+  #port(key: string, x: Execution): BodyPort {
+    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    return {
+      record: (event) => {
+        this.#engine.measureOutput(
+          event.value,
+          `the result of once(${JSON.stringify(event.name)}) in vertex ${x.vertexId}`,
+        );
+        return this.#desk.durable(event);
+      },
+      open: (event, before) => {
+        this.#desk.keep(event);
+        if (before !== undefined && this.#isOpen(key, before)) {
+          this.#desk.keep({ type: "closed", ...of, id: before, reason: "superseded" });
+        }
+        // The body is about to settle on it; if it goes on instead, the wait is recorded all the same.
+        const { runtime } = this.#engine;
+        runtime.macrotask(() => runtime.macrotask(() => this.#desk.wake()));
+      },
+      refuse: (waitId, error) => this.#refuse(key, of, waitId, error),
+      emit: (name, data) =>
+        this.#desk.tell({ type: "emit", runId: this.#desk.cursor().checkpoint.run.runId, ...of, name, data }),
+      log: (message, fields) => this.#engine.logger.info(message, fields),
+    };
+  }
+
+  /** The code no longer accepts an answer that it accepted: the wait opens again under a new id. */
+  #refuse(key: string, of: { vertexId: string; item?: number }, waitId: string, error: unknown): void {
+    const x = this.#desk.cursor().checkpoint.executions.get(key);
+    const wait = x?.waits.get(waitId);
+    if (x === undefined || wait === undefined) return;
+    const { run, nextStep } = this.#desk.cursor().checkpoint;
+    const id = idempotencyKey(run.graphId, run.runId, nextStep, of.vertexId, of.item);
+    const refusals = (x.refusals.get(openingKey(wait.kind, wait.name, wait.n)) ?? 0) + 1;
+    const newId = waitIdOf(run.runId, id, wait.kind, wait.name, wait.n, refusals);
+    const at = this.#engine.runtime.now();
+    this.#desk.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
+    this.#stale.add(key);
+  }
+
+  #settled(key: string, x: Execution, settlement: Settlement): void {
+    this.#attempts.delete(key);
+    if (this.#ended) return;
+    const timedOut = settlement.kind === "failed" && settlement.phase === "timeout";
+    if (this.#stale.delete(key) && !timedOut) {
+      this.#again.add(key);
+      return this.#desk.wake();
+    }
+    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    const { startedAt, endedAt: at, attempt } = settlement;
+    const spentMs = x.spentMs + Math.max(0, at - startedAt);
+    const fault = this.#faultOf(x, settlement);
+    if (fault !== undefined) {
+      this.#judge(key, x, fault, startedAt, spentMs);
+    } else if (settlement.kind === "suspended") {
+      this.#desk.note({ type: "suspended", ...of, startedAt, at, spentMs });
+    } else if (settlement.kind === "done") {
+      this.#desk.note({ type: "done", ...of, attempt, startedAt, at, output: settlement.output });
+    }
+    this.launch();
+  }
+
+  #faultOf(x: Execution, settlement: Settlement): Fault | undefined {
+    const { attempt } = settlement;
+    const edited = leafEdits(this.#desk.cursor().state);
+    if (edited !== undefined) {
+      const error = new ContextError(
+        `vertex ${x.vertexId} edited ${edited} of the state in place; the state is a snapshot, return a new value instead`,
+        { vertexId: x.vertexId, path: edited },
+      );
+      return { error, phase: "execute", attempt };
+    }
+    if (settlement.kind === "failed") return { error: settlement.error, phase: settlement.phase, attempt };
+    if (settlement.kind !== "done") return undefined;
+    try {
+      this.#engine.measureOutput(settlement.output, `the output of vertex ${x.vertexId}`);
+      return undefined;
+    } catch (error) {
+      return { error, phase: "serialize", attempt };
+    }
+  }
+
+  #judge(key: string, x: Execution, fault: Fault, startedAt: number, spentMs: number): void {
+    const { runtime, graph } = this.#engine;
+    const vertex = graph.vertices.get(x.vertexId)!;
+    const verdict = judge(vertex, fault, { now: runtime.now(), random: runtime.random(), spentMs });
+    if (verdict.kind === "failed") return this.#giveUp(x, fault, startedAt, verdict);
+    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    const { failure, nextAt } = verdict;
+    this.#desk.note({
+      type: "attempt_failed",
+      ...of,
+      at: runtime.now(),
+      failure,
+      nextAt,
+      spentMs: verdict.spentMs,
+    });
+    this.#again.add(key);
+  }
+
+  #giveUp(
+    x: Execution,
+    fault: Fault,
+    startedAt = this.#engine.runtime.now(),
+    verdict = giveUp(this.#engine.graph.vertices.get(x.vertexId)!, fault),
+  ): void {
+    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    this.#desk.blame(executionKey(x.vertexId, x.item), verdict.error);
+    this.#desk.note({
+      type: "failed",
+      ...of,
+      startedAt,
+      at: this.#engine.runtime.now(),
+      failure: verdict.failure,
+      ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
+    });
+  }
+
+  #isOpen(key: string, waitId: string): boolean {
+    const wait = this.#desk.cursor().checkpoint.executions.get(key)?.waits.get(waitId);
+    if (wait === undefined) return this.#desk.isOpening(waitId);
+    return wait.result === undefined && wait.closed === undefined;
+  }
+}
+
+/** Where bodies leave their facts. */
+export interface Desk<S> {
+  /** The run as far as it is durable. */
+  cursor(): Cursor<S>;
+  /** Notes a fact that is to be recorded soon. */
+  note(event: RecordEvent): void;
+  /** Notes a fact that can wait for the next record. */
+  keep(event: RecordEvent): void;
+  /** Notes a fact; resolves when it is durable. */
+  durable(event: OnceRecorded): Promise<void>;
+  wake(): void;
+  /** Whether this wait was opened and is not recorded yet. */
+  isOpening(waitId: string): boolean;
+  /** Keeps a live error for the result of the call. */
+  blame(key: string, error: unknown): void;
+  tell(event: RunEvent): void;
+}
