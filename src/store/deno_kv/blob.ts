@@ -1,6 +1,5 @@
-import { StoreError } from "../../errors.ts";
 import type { Key, KeyPart, KvEntry } from "./driver.ts";
-import { corrupt, type Frame, frame, MAX_VALUE, unframe } from "./frame.ts";
+import { corrupt, type Frame, frame, MAX_VALUE, unframe, ValueFault } from "./frame.ts";
 import { below, chunkKey } from "./keys.ts";
 import type { Write } from "./op.ts";
 import { type Call, type Session, TornRead } from "./session.ts";
@@ -33,8 +32,7 @@ export class Packer {
     }
     const value = frame([this.#blob(), ...meta]);
     if (value.length > MAX_VALUE) {
-      throw new StoreError(
-        "encode",
+      throw new ValueFault(
         `a row takes ${value.length} bytes beside its body, at most ${MAX_VALUE} are kept`,
       );
     }

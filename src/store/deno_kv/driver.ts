@@ -83,16 +83,20 @@ async function opening<T>(path: string, kv: Promise<T>): Promise<T> {
   try {
     return await kv;
   } catch (cause) {
-    const native = /napi interface|native binding|Unsupported (OS|architecture)/i.test(messageOf(cause));
-    throw new StoreError(
-      "open",
-      native
-        ? "@deno/kv has no native build for this system (musl and some arm64 systems lack one); " +
-          "run on Deno, on a glibc image, or use memoryStore() or another store"
-        : `the file ${
-          JSON.stringify(path)
-        } cannot be opened; check that its folder exists and can be written`,
-      { cause },
-    );
+    throw openFault(path, cause);
   }
+}
+
+/** The error of a file that could not be opened. */
+export function openFault(path: string, cause: unknown): StoreError {
+  const reasons = messageOf(cause) + (cause instanceof Error ? messageOf(cause.cause) : "");
+  const native = /napi|native binding|unsupported (os|architecture)/i.test(reasons);
+  return new StoreError(
+    "open",
+    native
+      ? "@deno/kv has no native build for this system (musl and some arm64 systems lack one); " +
+        "run on Deno, on a glibc image, or use memoryStore() or another store"
+      : `the file ${JSON.stringify(path)} cannot be opened; check that its folder exists and can be written`,
+    { cause },
+  );
 }

@@ -1,5 +1,3 @@
-import { StoreError } from "../../errors.ts";
-
 /**
  * Every value is a frame: a format byte, the length of a small JSON array, the array, and raw bytes. The array names
  * what the adapter needs; the bytes belong to the caller.
@@ -24,10 +22,7 @@ export interface Frame {
 export function frame(meta: readonly unknown[], body: Uint8Array = NOTHING): Uint8Array {
   const head = utf8.encode(JSON.stringify(meta));
   if (head.length > 0xffff) {
-    throw new StoreError(
-      "encode",
-      `a row takes ${head.length} bytes beside its body, at most 65535 are kept`,
-    );
+    throw new ValueFault(`a row takes ${head.length} bytes beside its body, at most 65535 are kept`);
   }
   const value = new Uint8Array(PREFIX + head.length + body.length);
   value[0] = FORMAT;
@@ -53,12 +48,14 @@ export function unframe(value: unknown, what: string): Frame {
   return { meta, body: bytesOf(value, end) };
 }
 
+/** A value that cannot be stored or was not stored here. A session makes it the `StoreError` of the call that met it. */
+export class ValueFault extends Error {}
+
 /** The fault of bytes that this adapter did not write. */
-export function corrupt(what: string, cause?: unknown): StoreError {
-  return new StoreError(
-    "decode",
+export function corrupt(what: string, cause?: unknown): ValueFault {
+  return new ValueFault(
     `${what} is not what this version wrote; the file was changed by something else or is of a newer version`,
-    cause === undefined ? {} : { cause },
+    { cause },
   );
 }
 

@@ -16,7 +16,7 @@ import { kvOwners } from "./owners.ts";
 import { purge } from "./purge.ts";
 import { inspect, parts, range, type Readers, tail, wait } from "./read.ts";
 import { Mailboxes } from "./run_state.ts";
-import { type Call, type CommitEvent, Session } from "./session.ts";
+import { type CommitEvent, Session } from "./session.ts";
 import { sweepStaging } from "./stage.ts";
 
 export type { KvAtomic, KvDriver, KvEntry } from "./driver.ts";
@@ -85,61 +85,44 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
   const writers: Writers = { session, stamps, mailboxes };
   const readers: Readers = writers;
 
-  function begin(op: string, runId: string, options: CallOptions | undefined): Call {
-    const call = session.begin(op, runId, options);
-    checkKeyText(op, "run id", runId);
-    return call;
-  }
-
   return {
     info: { name: "deno-kv", durable: true },
     owners: kvOwners(session, stamps, sweepAfter),
-    async append(runId, revision, entry, options) {
-      const call = begin("append", runId, options);
-      checkAppend(revision, entry);
-      return await append(writers, call, runId, revision, entry);
-    },
-    async post(runId, entry, options) {
-      const call = begin("post", runId, options);
-      checkPost(entry);
-      return await post(writers, call, runId, entry);
-    },
-    async tail(runId, options) {
-      return await tail(readers, begin("tail", runId, options), runId);
-    },
-    async range(runId, from, limit, options) {
-      return await range(readers, begin("range", runId, options), runId, from, limit);
-    },
-    async parts(runId, epoch, refs, options) {
-      return await parts(readers, begin("parts", runId, options), runId, epoch, refs);
-    },
-    async inspect(runId, revision, writer, options) {
-      return await inspect(readers, begin("inspect", runId, options), runId, revision, writer);
-    },
-    async wait(runId, waitId, options) {
-      const call = begin("wait", runId, options);
-      checkKeyText("wait", "wait id", waitId);
-      return await wait(readers, call, runId, waitId);
-    },
-    async list(query, options) {
-      return await list(session, session.begin("list", undefined, options), query);
-    },
-    async waits(query, options) {
-      return await waits(session, session.begin("waits", undefined, options), query);
-    },
-    async wakes(until, limit, options) {
-      return await wakes(session, session.begin("wakes", undefined, options), until, limit);
-    },
-    async purge(runId, options) {
-      await purge(session, begin("purge", runId, options), runId);
-    },
-    async sweep({ olderThan = sweepAfter, ...options } = {}) {
-      return await sweepStaging(
-        session,
-        session.begin("sweep", undefined, options),
-        runtime.now() - olderThan,
-      );
-    },
+    append: (runId, revision, entry, options) =>
+      session.run("append", runId, options, (call) => {
+        checkAppend(revision, entry);
+        return append(writers, call, runId, revision, entry);
+      }),
+    post: (runId, entry, options) =>
+      session.run("post", runId, options, (call) => {
+        checkPost(entry);
+        return post(writers, call, runId, entry);
+      }),
+    tail: (runId, options) => session.run("tail", runId, options, (call) => tail(readers, call, runId)),
+    range: (runId, from, limit, options) =>
+      session.run("range", runId, options, (call) => range(readers, call, runId, from, limit)),
+    parts: (runId, epoch, refs, options) =>
+      session.run("parts", runId, options, (call) => parts(readers, call, runId, epoch, refs)),
+    inspect: (runId, revision, writer, options) =>
+      session.run("inspect", runId, options, (call) => inspect(readers, call, runId, revision, writer)),
+    wait: (runId, waitId, options) =>
+      session.run("wait", runId, options, (call) => {
+        checkKeyText("wait", "wait id", waitId);
+        return wait(readers, call, runId, waitId);
+      }),
+    list: (query, options) => session.run("list", undefined, options, (call) => list(session, call, query)),
+    waits: (query, options) =>
+      session.run("waits", undefined, options, (call) => waits(session, call, query)),
+    wakes: (until, limit, options) =>
+      session.run("wakes", undefined, options, (call) => wakes(session, call, until, limit)),
+    purge: (runId, options) => session.run("purge", runId, options, (call) => purge(session, call, runId)),
+    sweep: ({ olderThan = sweepAfter, ...options } = {}) =>
+      session.run(
+        "sweep",
+        undefined,
+        options,
+        (call) => sweepStaging(session, call, runtime.now() - olderThan),
+      ),
     // deno-lint-ignore require-await
     async close() {
       session.close();

@@ -12,112 +12,125 @@ const EVERY_ROW = 1_000_000;
 
 /** Processes as keys: `owner` is written once and its absence is final, `beat` is renewed. */
 export function kvOwners(session: Session, stamps: OwnerStamps, sweepAfter: number): Owners {
-  function begin(op: string, ownerId: string, options: CallOptions | undefined): Call {
-    const call = session.begin(op, undefined, options);
-    checkKeyText(op, "owner id", ownerId);
-    return call;
+  function run<T>(
+    op: string,
+    ownerId: string,
+    options: CallOptions | undefined,
+    work: (call: Call) => Promise<T>,
+  ): Promise<T> {
+    return session.run(op, undefined, options, (call) => {
+      checkKeyText(op, "owner id", ownerId);
+      return work(call);
+    });
   }
 
   return {
-    async register(ownerId: string, at: number, options?: CallOptions): Promise<void> {
-      const call = begin("register", ownerId, options);
-      const nonce = session.runtime.uuid();
-      const owner = ownerKey(ownerId);
-      const stamp = await session.settle(call, "owner", {
-        build: () => ({
-          // A beat without an owner key is a buried owner, and burial is final.
-          checks: [{ key: owner, versionstamp: null }, { key: beatKey(ownerId), versionstamp: null }],
-          writes: [{ key: owner, value: frame([nonce]) }, { key: beatKey(ownerId), value: frame([at]) }],
-        }),
-        done: (stamp) => stamp,
-        judge: async () => {
-          const [key, beat] = await session.getMany(call, [owner, beatKey(ownerId)]);
-          if (key!.versionstamp === null && beat!.versionstamp === null) return undefined;
-          if (key!.versionstamp !== null && unframe(key!.value, "an owner key").meta[0] === nonce) {
-            return { value: key!.versionstamp };
-          }
-          throw new StoreError("register", `the owner id ${ownerId} is taken; every process needs a new one`);
-        },
-      });
-      stamps.learn(ownerId, stamp);
-      await sweepStaging(session, call, session.runtime.now() - sweepAfter);
-    },
-
-    async beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean> {
-      const call = begin("beat", ownerId, options);
-      return await session.settle(call, "owner", {
-        build: async () => {
-          const versionstamp = stamps.known(ownerId) ?? await stamps.read(call, ownerId);
-          if (versionstamp === null) return undefined;
-          return {
-            checks: [{ key: ownerKey(ownerId), versionstamp }],
-            writes: [{ key: beatKey(ownerId), value: frame([at]) }],
-          };
-        },
-        done: () => true,
-        judge: async () => await stamps.read(call, ownerId) === null ? { value: false } : undefined,
+    register(ownerId: string, at: number, options?: CallOptions): Promise<void> {
+      return run("register", ownerId, options, async (call) => {
+        const nonce = session.runtime.uuid();
+        const owner = ownerKey(ownerId);
+        const stamp = await session.settle(call, "owner", {
+          build: () => ({
+            // A beat without an owner key is a buried owner, and burial is final.
+            checks: [{ key: owner, versionstamp: null }, { key: beatKey(ownerId), versionstamp: null }],
+            writes: [{ key: owner, value: frame([nonce]) }, { key: beatKey(ownerId), value: frame([at]) }],
+          }),
+          done: (stamp) => stamp,
+          judge: async () => {
+            const [key, beat] = await session.getMany(call, [owner, beatKey(ownerId)]);
+            if (key!.versionstamp === null && beat!.versionstamp === null) return undefined;
+            if (key!.versionstamp !== null && unframe(key!.value, "an owner key").meta[0] === nonce) {
+              return { value: key!.versionstamp };
+            }
+            throw new StoreError(
+              "register",
+              `the owner id ${ownerId} is taken; every process needs a new one`,
+            );
+          },
+        });
+        stamps.learn(ownerId, stamp);
+        await sweepStaging(session, call, session.runtime.now() - sweepAfter);
       });
     },
 
-    async list(options?: CallOptions): Promise<readonly OwnerRow[]> {
-      const call = session.begin("owners", undefined, options);
-      // Beats first: whoever has a beat had an owner key before, so a key that is missing now was buried.
-      const beats = await session.list(call, below(beatRoot), EVERY_ROW);
-      const alive = new Set(
-        (await session.list(call, below(ownerRoot), EVERY_ROW)).map(({ key }) => key.at(-1)),
-      );
-      return beats.map(({ key, value, versionstamp }) => {
-        const ownerId = key.at(-1);
-        const [beatAt] = unframe(value, "a beat").meta;
-        if (typeof ownerId !== "string" || typeof beatAt !== "number") throw corrupt("a beat");
-        return { ownerId, beatAt, beatVersion: versionstamp!, buried: !alive.has(ownerId) };
+    beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean> {
+      return run("beat", ownerId, options, async (call) => {
+        const versionstamp = stamps.known(ownerId) ?? await stamps.read(call, ownerId);
+        if (versionstamp === null) return false;
+        const held = { key: ownerKey(ownerId), versionstamp };
+        const beating = await session.writeWhile(call, "owner", held, [{
+          key: beatKey(ownerId),
+          value: frame([at]),
+        }]);
+        if (!beating) stamps.learn(ownerId, null);
+        return beating;
       });
     },
 
-    async bury(ownerId: string, beatVersion: string, options?: CallOptions): Promise<boolean> {
-      const call = begin("bury", ownerId, options);
-      const beat = beatKey(ownerId);
-      const read = async () => {
-        const [key, entry] = await session.getMany(call, [ownerKey(ownerId), beat]);
-        if (entry!.versionstamp !== beatVersion) return { value: false };
-        return key!.versionstamp === null ? { value: true } : undefined;
-      };
-      const before = await read();
-      if (before !== undefined) return before.value;
-      return await session.settle(call, "owner", {
-        build: () => ({
-          checks: [{ key: beat, versionstamp: beatVersion }],
-          writes: [{ key: ownerKey(ownerId), value: null }],
-        }),
-        done: () => true,
-        judge: read,
+    list(options?: CallOptions): Promise<readonly OwnerRow[]> {
+      return session.run("owners", undefined, options, async (call) => {
+        // Beats first: whoever has a beat had an owner key before, so a key that is missing now was buried.
+        const beats = await session.list(call, below(beatRoot), EVERY_ROW);
+        const alive = new Set(
+          (await session.list(call, below(ownerRoot), EVERY_ROW)).map(({ key }) => key.at(-1)),
+        );
+        return beats.map(({ key, value, versionstamp }) => {
+          const ownerId = key.at(-1);
+          const [beatAt] = unframe(value, "a beat").meta;
+          if (typeof ownerId !== "string" || typeof beatAt !== "number") throw corrupt("a beat");
+          return { ownerId, beatAt, beatVersion: versionstamp!, buried: !alive.has(ownerId) };
+        });
       });
     },
 
-    async forget(ownerId: string, options?: CallOptions): Promise<void> {
-      const call = begin("forget", ownerId, options);
-      stamps.learn(ownerId, null);
-      await deleteRange(session, call, "purge", below(ownedIndex(ownerId)));
-      await deleteRange(session, call, "purge", below(pokeIndex(ownerId)));
-      await session.write(call, "owner", [
-        { key: ownerKey(ownerId), value: null },
-        { key: beatKey(ownerId), value: null },
-      ]);
+    bury(ownerId: string, beatVersion: string, options?: CallOptions): Promise<boolean> {
+      return run("bury", ownerId, options, async (call) => {
+        const beat = beatKey(ownerId);
+        const read = async () => {
+          const [key, entry] = await session.getMany(call, [ownerKey(ownerId), beat]);
+          if (entry!.versionstamp !== beatVersion) return { value: false };
+          return key!.versionstamp === null ? { value: true } : undefined;
+        };
+        const before = await read();
+        if (before !== undefined) return before.value;
+        return await session.settle(call, "owner", {
+          build: () => ({
+            checks: [{ key: beat, versionstamp: beatVersion }],
+            writes: [{ key: ownerKey(ownerId), value: null }],
+          }),
+          done: () => true,
+          judge: read,
+        });
+      });
     },
 
-    async ownedBy(ownerId: string, limit: number, options?: CallOptions): Promise<readonly string[]> {
-      const call = begin("ownedBy", ownerId, options);
-      const entries = await session.list(call, below(ownedIndex(ownerId)), limit);
-      return entries.map(({ key }) => String(key.at(-1)));
+    forget(ownerId: string, options?: CallOptions): Promise<void> {
+      return run("forget", ownerId, options, async (call) => {
+        stamps.learn(ownerId, null);
+        await deleteRange(session, call, "purge", below(ownedIndex(ownerId)));
+        await deleteRange(session, call, "purge", below(pokeIndex(ownerId)));
+        await session.write(call, "owner", [
+          { key: ownerKey(ownerId), value: null },
+          { key: beatKey(ownerId), value: null },
+        ]);
+      });
     },
 
-    async takePokes(ownerId: string, options?: CallOptions): Promise<readonly string[]> {
-      const call = begin("takePokes", ownerId, options);
-      const entries = await session.list(call, below(pokeIndex(ownerId)), EVERY_ROW);
-      // A poke that comes again before it is deleted is lost with it: the mailbox is read only after this call.
-      const writes = entries.map(({ key }): Write => ({ key: key as Write["key"], value: null }));
-      for (const slice of slices(writes)) await session.write(call, "poke", slice);
-      return entries.map(({ key }) => String(key.at(-1)));
+    ownedBy(ownerId: string, limit: number, options?: CallOptions): Promise<readonly string[]> {
+      return run("ownedBy", ownerId, options, async (call) => {
+        const entries = await session.list(call, below(ownedIndex(ownerId)), limit);
+        return entries.map(({ key }) => String(key.at(-1)));
+      });
+    },
+
+    takePokes(ownerId: string, options?: CallOptions): Promise<readonly string[]> {
+      return run("takePokes", ownerId, options, async (call) => {
+        const entries = await session.list(call, below(pokeIndex(ownerId)), EVERY_ROW);
+        // A poke that comes again before it is deleted is lost with it: the mailbox is read only after this call.
+        const writes = entries.map(({ key }): Write => ({ key: key as Write["key"], value: null }));
+        for (const slice of slices(writes)) await session.write(call, "poke", slice);
+        return entries.map(({ key }) => String(key.at(-1)));
+      });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { CatalogRow, WakeRow } from "../store.ts";
 import { unpack } from "./blob.ts";
-import type { Key, KvEntry } from "./driver.ts";
+import type { Key } from "./driver.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
 import {
   below,
@@ -78,6 +78,7 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
   if (gone.versionstamp === null) return;
   const [epoch] = unframe(gone.value, "a note of a purge").meta;
   if (typeof epoch !== "string") throw corrupt("a note of a purge");
+  const note = { key: goneKey(runId), versionstamp: gone.versionstamp };
   const range = below(waitKey(runId, "").slice(0, -1));
   for (;;) {
     const entries = await session.list(call, range, WAITS_AT_ONCE);
@@ -86,33 +87,14 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
       return [waitKey(runId, row.waitId), ...inboxKeys({ ...row, runId })];
     });
     if (keys.length === 0) break;
-    if (!await deleteWhile(session, call, gone, keys)) return;
+    if (!await session.writeWhile(call, "purge", note, keys.map((key) => ({ key, value: null })))) return;
   }
   for (const prefix of [recordKey(epoch, 0), partKey(epoch, 0, 0).slice(0, -1), chunksOf(epoch)]) {
     await deleteRange(session, call, "purge", below(prefix.slice(0, -1)));
   }
-  await deleteWhile(session, call, gone, [goneKey(runId)]);
+  await session.writeWhile(call, "purge", note, [{ key: goneKey(runId), value: null }]);
 }
 
 function chunksOf(epoch: string): Key {
   return chunkKey(epoch, "", 0, 0).slice(0, -2);
-}
-
-/** Deletes keys while the note stands; false once another process has finished the purge. */
-async function deleteWhile(
-  session: Session,
-  call: Call,
-  note: KvEntry,
-  keys: readonly Key[],
-): Promise<boolean> {
-  const key = note.key as Key;
-  return await session.settle(call, "purge", {
-    build: () => ({
-      checks: [{ key, versionstamp: note.versionstamp }],
-      writes: keys.map((key) => ({ key, value: null })),
-    }),
-    done: () => true,
-    judge: async () =>
-      (await session.get(call, key)).versionstamp === note.versionstamp ? undefined : { value: false },
-  });
 }

@@ -52,15 +52,7 @@ export async function applyRest(session: Session, call: Call, entry: KvEntry): P
     value: null,
   }));
   for (const writes of [...slices(rowsOf(payload)), remove]) {
-    const there = await session.settle(call, "rest", {
-      build: () => ({ checks: [held], writes }),
-      done: () => true,
-      judge: async () => {
-        const now = await session.get(call, key);
-        return now.versionstamp === entry.versionstamp ? undefined : { value: false };
-      },
-    });
-    if (!there) return;
+    if (!await session.writeWhile(call, "rest", held, writes)) return;
   }
 }
 

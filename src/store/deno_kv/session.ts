@@ -1,9 +1,11 @@
 import { messageOf, StoreError } from "../../errors.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { checkKeyText } from "../limits.ts";
 import { checkSignal } from "../signal.ts";
 import type { CallOptions } from "../store.ts";
 import type { Key, KvDriver, KvEntry } from "./driver.ts";
-import type { Op } from "./op.ts";
+import { ValueFault } from "./frame.ts";
+import type { Check, Op } from "./op.ts";
 
 /** A commit, as a fault seam sees it: the `n`-th of this handle, about to be made or made. */
 export interface CommitEvent {
@@ -48,7 +50,7 @@ export interface SessionOptions {
 }
 
 /** Bytes that were there a moment ago: a purge or a newer version removed them while they were read. */
-export class TornRead extends Error {}
+export class TornRead extends ValueFault {}
 
 /** Tries after doubt that no lock explains. */
 const MAX_TRIES = 16;
@@ -74,16 +76,22 @@ export class Session {
     return this.#options.runtime;
   }
 
-  /** Begins a call, unless the store is closed or the signal is aborted. */
-  begin(op: string, runId?: string, options?: CallOptions): Call {
-    const call = {
-      op,
-      runId,
-      signal: options?.signal,
-      until: this.#options.runtime.now() + this.#options.lockDeadline,
-    };
+  /** Makes a call of the store, unless it is closed or the signal is aborted; whatever it throws is typed. */
+  async run<T>(
+    op: string,
+    runId: string | undefined,
+    options: CallOptions | undefined,
+    work: (call: Call) => Promise<T>,
+  ): Promise<T> {
+    const { runtime, lockDeadline } = this.#options;
+    const call = { op, runId, signal: options?.signal, until: runtime.now() + lockDeadline };
     this.#check(call);
-    return call;
+    if (runId !== undefined) checkKeyText(op, "run id", runId);
+    try {
+      return await work(call);
+    } catch (error) {
+      throw error instanceof ValueFault ? this.#fault(call, error.message, error) : error;
+    }
   }
 
   async get(call: Call, key: Key): Promise<KvEntry> {
@@ -162,8 +170,32 @@ export class Session {
     await this.settle(call, kind, {
       build: () => ({ checks: [], writes }),
       done: () => {},
-      judge: () => Promise.resolve(undefined),
+      judge: async () => await this.#landed(call, writes) ? { value: undefined } : undefined,
     });
+  }
+
+  /** Commits writes that may be repeated while a key is unchanged; false once it is not. */
+  async writeWhile(call: Call, kind: CommitKind, held: Check, writes: Op["writes"]): Promise<boolean> {
+    return await this.settle(call, kind, {
+      build: () => ({ checks: [held], writes }),
+      done: () => true,
+      judge: async () => {
+        if (await this.#landed(call, writes)) return { value: true };
+        return (await this.get(call, held.key)).versionstamp === held.versionstamp
+          ? undefined
+          : { value: false };
+      },
+    });
+  }
+
+  /** Whether writes of one operation are there already, told by the last of them. */
+  async #landed(call: Call, writes: Op["writes"]): Promise<boolean> {
+    const last = writes.at(-1);
+    if (last === undefined) return true;
+    const { value, versionstamp } = await this.get(call, last.key);
+    if (last.value === null || versionstamp === null) return last.value === null && versionstamp === null;
+    return value instanceof Uint8Array && value.length === last.value.length &&
+      last.value.every((byte, i) => byte === value[i]);
   }
 
   /** Reads again when what was being read was removed meanwhile. */

@@ -35,14 +35,7 @@ export async function stage(
       });
       continue;
     }
-    const versionstamp = stamp;
-    const there = await session.settle(call, "stage", {
-      build: () => ({ checks: [{ key, versionstamp }], writes }),
-      done: () => true,
-      judge: async () =>
-        (await session.get(call, key)).versionstamp === versionstamp ? undefined : { value: false },
-    });
-    if (!there) return undefined;
+    if (!await session.writeWhile(call, "stage", { key, versionstamp: stamp }, writes)) return undefined;
   }
   return stamp === undefined ? undefined : { key, versionstamp: stamp };
 }

@@ -21,7 +21,8 @@ async function paged<Q extends { cursor?: string; limit?: number }, R>(
   query: Q,
 ): Promise<R[][]> {
   const pages: R[][] = [];
-  for (let cursor: string | undefined;;) {
+  let cursor: string | undefined;
+  for (;;) {
     const page = await read(cursor === undefined ? query : { ...query, cursor });
     pages.push([...page.rows]);
     if (page.cursor === undefined) return pages;

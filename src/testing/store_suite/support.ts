@@ -128,11 +128,12 @@ export async function rejects(
   const error = await call.then(
     (value) =>
       assert.fail(`expected an error ${code}, the call answered ${JSON.stringify(value)?.slice(0, 200)}`),
-    (error: unknown) => error as Error & Record<string, unknown>,
+    (error: unknown) =>
+      error as Error & { readonly code?: unknown; readonly fields?: Record<string, unknown> },
   );
   assert.equal(error.code, code, error.stack ?? String(error));
   for (const [field, value] of Object.entries(fields)) {
-    assert.deepEqual(error[field], value, `field ${field}`);
+    assert.deepEqual(error.fields?.[field], value, `field ${field}`);
   }
   assert.doesNotMatch(error.message, /database is locked|Stack backtrace|Too(Many|Large)|SQLITE/);
   return error;

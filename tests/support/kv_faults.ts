@@ -1,0 +1,74 @@
+import type { KvAtomic, KvDriver, KvEntry } from "../../src/store/deno_kv/mod.ts";
+
+type Committed = Awaited<ReturnType<KvAtomic["commit"]>>;
+
+/** One commit on its way to the driver. */
+export interface CommitCall {
+  readonly n: number;
+  readonly checks: readonly (readonly unknown[])[];
+  readonly sets: readonly (readonly unknown[])[];
+  readonly deletes: readonly (readonly unknown[])[];
+  commit(): Promise<Committed>;
+}
+
+/** What a test does to the driver. */
+export interface DriverFaults {
+  commit?(call: CommitCall): Promise<Committed>;
+  /** Called before each read, which fails when it throws. */
+  read?(kind: "getMany" | "list", n: number): void;
+}
+
+/** A handle whose commits and reads pass through the faults, which may be changed at any time. */
+export function faultyKv(kv: KvDriver, faults: DriverFaults): KvDriver {
+  let commits = 0;
+  let reads = 0;
+  return {
+    getMany: async (keys, options) => {
+      faults.read?.("getMany", ++reads);
+      return await kv.getMany(keys, options);
+    },
+    list: async function* (selector, options): AsyncIterable<KvEntry> {
+      faults.read?.("list", ++reads);
+      yield* kv.list(selector, options);
+    },
+    close: () => kv.close(),
+    atomic: () => {
+      const inner = kv.atomic();
+      const seen = {
+        checks: [] as (readonly unknown[])[],
+        sets: [] as (readonly unknown[])[],
+        deletes: [] as (readonly unknown[])[],
+      };
+      const outer: KvAtomic = {
+        check(check) {
+          seen.checks.push(check.key);
+          inner.check(check);
+          return outer as typeof this;
+        },
+        set(key, value) {
+          seen.sets.push(key);
+          inner.set(key, value);
+          return outer as typeof this;
+        },
+        delete(key) {
+          seen.deletes.push(key);
+          inner.delete(key);
+          return outer as typeof this;
+        },
+        commit: async () => {
+          const call = { n: ++commits, ...seen, commit: () => inner.commit() };
+          return await (faults.commit?.(call) ?? inner.commit());
+        },
+      };
+      return outer;
+    },
+  };
+}
+
+/** Every entry of a handle. */
+export async function allEntries(kv: KvDriver): Promise<KvEntry[]> {
+  const entries: KvEntry[] = [];
+  const options = { limit: 1_000_000, batchSize: 500, reverse: false, consistency: "strong" } as const;
+  for await (const entry of kv.list({ start: [""], end: [true] }, options)) entries.push(entry);
+  return entries;
+}
