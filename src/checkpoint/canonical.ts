@@ -13,7 +13,7 @@
  * | `Uint8Array` and the other typed arrays, also views of larger or shared memory | an equal copy with memory of its own |
  * | Node's Buffer | a `Uint8Array` with the same bytes |
  * | one object referenced twice | two equal copies, live too |
- * | a cycle, more than 256 levels, more than 4 million values | refused |
+ * | a cycle, more than 256 levels, more than a million objects | refused |
  * | class instances: Error, RegExp, URL, Blob, streams, your own, subclasses of Map or Array | refused |
  * | functions, symbols, promises, objects with methods, getters or setters, symbol keys, hidden properties | refused |
  * | ArrayBuffer, DataView, `Float16Array`, boxed primitives | refused |
@@ -44,7 +44,7 @@ import {
 } from "./marks.ts";
 import { Path, type Segment } from "./path.ts";
 
-const MAX_VALUES = 4_000_000;
+const MAX_VALUES = 1_000_000;
 
 const mapForEach = Map.prototype.forEach;
 const setForEach = Set.prototype.forEach;
@@ -69,7 +69,7 @@ export function isCanonical(value: object): boolean {
 
 /** One validating walk over a value. Every object met is copied, canonical or not, so that nothing is shared. */
 export class Walk {
-  readonly path: Path = new Path();
+  readonly #path = new Path();
   readonly #what: string;
   readonly #ancestors: object[] = [];
   #values = 0;
@@ -86,7 +86,7 @@ export class Walk {
       if (error instanceof SerializationError || error instanceof CodecError) throw error;
       throw new SerializationError(
         this.#what,
-        this.path.text(this.#ancestors.length),
+        this.#path.text(this.#ancestors.length),
         "a value that cannot be read",
         `reading it failed with: ${messageOf(error)}`,
         { cause: error },
@@ -97,8 +97,8 @@ export class Walk {
   copy(value: unknown): unknown {
     switch (typeof value) {
       case "string":
-        this.#checkText(value, "a string with a lone surrogate");
-        return value;
+        if (value.isWellFormed()) return value;
+        throw this.refusal("a string with a lone surrogate", "repair it with toWellFormed()");
       case "function":
       case "symbol":
         throw this.refusal(describe(value), "only data can be stored");
@@ -138,18 +138,15 @@ export class Walk {
   }
 
   /** Notes which part of the entered object is looked at. */
-  at(segment: Segment): void {
-    this.path.set(this.#ancestors.length - 1, segment);
+  at(kind: Segment["kind"], step: unknown): void {
+    this.#path.set(this.#ancestors.length - 1, kind, step);
   }
 
   /** The keys of an entered object, when each is one that can be stored. */
   keysOf(value: object): string[] {
     const keys = Reflect.ownKeys(value);
     for (const key of keys) {
-      this.at({ kind: "field", key: key as string });
-      if (typeof key !== "string") throw this.refusal("under a symbol key", "keys must be strings");
-      if (key === "__proto__") throw this.refusal("under the key __proto__", "rename the key");
-      this.#checkText(key, "under a key with a lone surrogate");
+      if (typeof key !== "string" || key === "__proto__" || !key.isWellFormed()) this.#refuseKey(key);
     }
     return keys as string[];
   }
@@ -193,7 +190,7 @@ export class Walk {
   }
 
   refusal(type: string, problem: string): SerializationError {
-    return new SerializationError(this.#what, this.path.text(this.#ancestors.length), type, problem);
+    return new SerializationError(this.#what, this.#path.text(this.#ancestors.length), type, problem);
   }
 
   #copyObject(value: object): unknown {
@@ -215,7 +212,7 @@ export class Walk {
   #copyRecord(value: object): object {
     const copy: Record<string, unknown> = {};
     for (const key of this.keysOf(value)) {
-      this.at({ kind: "field", key });
+      this.at("field", key);
       copy[key] = this.copy(this.fieldOf(value, key));
     }
     return sealRecord(copy);
@@ -225,7 +222,7 @@ export class Walk {
     this.checkArray(value);
     const copy: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
-      this.at({ kind: "index", index: i });
+      this.at("index", i);
       copy.push(this.copy(this.fieldOf(value, i)));
     }
     return sealArray(copy);
@@ -234,9 +231,9 @@ export class Walk {
   #copyMap(value: object): ReadonlyMap<unknown, unknown> {
     const copy = new Map<unknown, unknown>();
     for (const [k, v] of this.entriesOf(value)) {
-      this.at({ kind: "key", index: copy.size });
+      this.at("key", copy.size);
       const key = this.copy(k);
-      this.at({ kind: "entry", key });
+      this.at("entry", key);
       copy.set(key, this.copy(v));
     }
     return sealMap(copy);
@@ -245,14 +242,17 @@ export class Walk {
   #copySet(value: object): ReadonlySet<unknown> {
     const copy = new Set<unknown>();
     for (const element of this.elementsOf(value)) {
-      this.at({ kind: "element", index: copy.size });
+      this.at("element", copy.size);
       copy.add(this.copy(element));
     }
     return sealSet(copy);
   }
 
-  #checkText(text: string, type: string): void {
-    if (!text.isWellFormed()) throw this.refusal(type, "repair it with toWellFormed()");
+  #refuseKey(key: string | symbol): never {
+    this.at("field", key);
+    if (typeof key === "symbol") throw this.refusal("under a symbol key", "keys must be strings");
+    if (key === "__proto__") throw this.refusal("under the key __proto__", "rename the key");
+    throw this.refusal("under a key with a lone surrogate", "repair it with toWellFormed()");
   }
 
   #checkBare(value: object): void {

@@ -95,7 +95,7 @@ function diffRecord(walk: Walk, prev: Record<string, unknown>, next: object): Ch
   const set: unknown[] = [];
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!;
-    walk.at({ kind: "field", key });
+    walk.at("field", key);
     const field = walk.fieldOf(next, key);
     const change = from[i] === ADDED ? replaced(walk.copy(field)) : diff(walk, prev[key], field);
     value[key] = change.value;
@@ -133,7 +133,7 @@ function diffArray(walk: Walk, prev: readonly unknown[], next: readonly unknown[
   for (let i = 0; i < head; i++) weight.remove(prev[i]);
   for (let i = 0; i < start; i++) value.push(prev[head + i]);
   for (let i = start; i < at; i++) {
-    walk.at({ kind: "index", index: i });
+    walk.at("index", i);
     const change = diff(walk, prev[head + i], walk.fieldOf(next, i));
     value.push(change.value);
     if (change.patch === undefined) continue;
@@ -143,7 +143,7 @@ function diffArray(walk: Walk, prev: readonly unknown[], next: readonly unknown[
   }
   for (let i = 0; i < removed; i++) weight.remove(prev[head + at + i]);
   for (let i = at; i < elements.length - end; i++) {
-    walk.at({ kind: "index", index: i });
+    walk.at("index", i);
     const element = walk.copy(walk.fieldOf(next, i));
     value.push(element);
     inserted.push(element);
@@ -159,7 +159,7 @@ function readElements(walk: Walk, array: readonly unknown[]): readonly unknown[]
   walk.checkArray(array);
   const elements: unknown[] = [];
   for (let i = 0; i < array.length; i++) {
-    walk.at({ kind: "index", index: i });
+    walk.at("index", i);
     elements.push(walk.fieldOf(array, i));
   }
   return elements;
@@ -175,13 +175,13 @@ function diffMap(walk: Walk, prev: ReadonlyMap<unknown, unknown>, next: object):
     let [key, entry] = entries[i]!;
     const position = from[i]!;
     if (position === ADDED) {
-      walk.at({ kind: "key", index: i });
+      walk.at("key", i);
       key = walk.copy(key);
-      walk.at({ kind: "entry", key });
+      walk.at("entry", key);
       entry = walk.copy(entry);
       added.push(key, entry);
     } else {
-      walk.at({ kind: "entry", key });
+      walk.at("entry", key);
       const change = diff(walk, prev.get(key), entry);
       entry = change.value;
       if (change.patch !== undefined) nested.push(position, change.patch);
@@ -198,7 +198,7 @@ function diffSet(walk: Walk, prev: ReadonlySet<unknown>, next: object): Change {
   const value = new Set<unknown>();
   const added: unknown[] = [];
   for (let i = 0; i < elements.length; i++) {
-    walk.at({ kind: "element", index: i });
+    walk.at("element", i);
     const element = from[i] === ADDED ? walk.copy(elements[i]) : elements[i];
     if (from[i] === ADDED) added.push(element);
     value.add(element);

@@ -8,17 +8,34 @@ export type Segment =
 
 const MAX_TEXT = 200;
 
-/** Where a walk is. Only the last step of each level is kept, so noting one costs a store into an array. */
+/** Where a walk is. Only the last step of each level is kept, so noting one costs two stores and no allocation. */
 export class Path {
-  readonly #segments: Segment[] = [];
+  readonly #kinds: Segment["kind"][] = [];
+  readonly #steps: unknown[] = [];
 
-  set(level: number, segment: Segment): void {
-    this.#segments[level] = segment;
+  set(level: number, kind: Segment["kind"], step: unknown): void {
+    this.#kinds[level] = kind;
+    this.#steps[level] = step;
   }
 
-  /** The first `levels` steps, such as `orders[3].by-name.get("x")`. */
+  /** The first `levels` steps, such as `orders[3].names.get("x")`. */
   text(levels: number): string {
-    return pathText(this.#segments.slice(0, levels));
+    const segments: Segment[] = [];
+    for (let i = 0; i < levels && i < this.#kinds.length; i++) segments.push(this.#segment(i));
+    return pathText(segments);
+  }
+
+  #segment(level: number): Segment {
+    const kind = this.#kinds[level]!;
+    const step = this.#steps[level];
+    switch (kind) {
+      case "field":
+        return { kind, key: step as string | symbol };
+      case "entry":
+        return { kind, key: step };
+      default:
+        return { kind, index: step as number };
+    }
   }
 }
 
