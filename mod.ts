@@ -11,28 +11,125 @@
  * @module
  */
 
+// Declaring
 export { Graph, OnError, Retry, Timeout, Vertex, Workflow } from "./src/decorators/mod.ts";
 export { defineWait } from "./src/model/wait.ts";
-export { scan } from "./src/scanner/mod.ts";
-export { GraphBuilder } from "./src/graph/mod.ts";
-export { compile } from "./src/compile.ts";
-export { Runner } from "./src/engine/runner.ts";
-export * from "./src/errors.ts";
-
-export type * from "./src/decorators/mod.ts";
-export type * from "./src/graph/mod.ts";
-export type { ScannedWorkflow } from "./src/scanner/mod.ts";
-export type { CompileOptions } from "./src/compile.ts";
-export type { Hooks, Logger, RunEvent } from "./src/engine/events.ts";
-export type { RunHandle } from "./src/engine/handle.ts";
-export type { HistoryEntry, HistoryQuery, InboxEntry } from "./src/engine/history.ts";
-export type { ResumeOptions, RunnerOptions, StartOptions, WorkOptions } from "./src/engine/options.ts";
-export type * from "./src/engine/result.ts";
-export type * from "./src/model/context.ts";
-export type * from "./src/model/definition.ts";
+export type {
+  Annotation,
+  GraphDecoratorOptions,
+  GraphErrorHandler,
+  MapVertexOptions,
+  PolicyScope,
+  VertexOptions,
+  WorkflowClass,
+  WorkflowReference,
+  WorkflowState,
+} from "./src/decorators/mod.ts";
+export type {
+  BackoffOptions,
+  CompiledGraph,
+  CompiledVertex,
+  ErrorHandler,
+  ErrorMatch,
+  RetryPolicy,
+  RouteOptions,
+  Task,
+  TaskClass,
+  TimeoutPolicy,
+} from "./src/model/definition.ts";
+export type { DefineWaitOptions, WaitDefinition, WaitKind } from "./src/model/wait.ts";
 export type { Duration } from "./src/model/durations.ts";
-export type * from "./src/model/failure.ts";
-export type * from "./src/model/run.ts";
-export type * from "./src/model/wait.ts";
+
+// What a task sees
+export type {
+  InterruptOptions,
+  OnceContext,
+  OnceOptions,
+  TaskContext,
+  WaitForOptions,
+} from "./src/model/context.ts";
+export type { FaultPhase, ItemFailure, VertexFailure } from "./src/model/failure.ts";
+
+// From classes and calls to a graph
+export { scan } from "./src/scanner/mod.ts";
+export type { ScannedWorkflow } from "./src/scanner/mod.ts";
+export { GraphBuilder } from "./src/graph/mod.ts";
+export type { GraphEnds, GraphOptions, MapVertex, SingleVertex, Topology } from "./src/graph/mod.ts";
+
+// Running
+export { compile } from "./src/compile.ts";
+export type { CompileOptions } from "./src/compile.ts";
+export { Runner } from "./src/engine/runner.ts";
+export type { ResumeOptions, RunnerOptions, StartOptions, WorkOptions } from "./src/engine/options.ts";
+export type { RunHandle } from "./src/engine/handle.ts";
+export type {
+  CancelledResult,
+  CompletedResult,
+  FailedVertex,
+  InterruptedResult,
+  OpenWait,
+  RunHalt,
+  RunningView,
+  RunResult,
+  RunView,
+} from "./src/engine/result.ts";
+export type { HistoryEntry, HistoryQuery, InboxEntry } from "./src/engine/history.ts";
+export type { Hooks, Logger, RunEvent } from "./src/engine/events.ts";
+export type { Halt, HaltKind, InterruptReason, Phase, Route, RunRecord, RunStatus } from "./src/model/run.ts";
 export type { Runtime, Timer, TimerOptions } from "./src/runtime/runtime.ts";
-export type { CatalogRow, Page, Store } from "./src/store/store.ts";
+export type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "./src/store/store.ts";
+
+// Errors
+export { isSuperstepError, SuperstepError } from "./src/errors.ts";
+export {
+  AmbiguousRoutingError,
+  BuildError,
+  BuildFaultsError,
+  DuplicateConditionalEdgeError,
+  DuplicateVertexError,
+  MissingEntryError,
+  UnknownVertexError,
+  UnreachableVertexError,
+} from "./src/errors.ts";
+export {
+  ContextError,
+  FatalError,
+  RetryLater,
+  VertexError,
+  VertexTimeoutError,
+  WaitExpiredError,
+} from "./src/errors.ts";
+export {
+  ConditionError,
+  DeadEndError,
+  HaltError,
+  MaxStepsExceededError,
+  UndeclaredTargetError,
+} from "./src/errors.ts";
+export {
+  GraphMismatchError,
+  GraphRunMismatchError,
+  GraphVersionMismatchError,
+  OwnershipLostError,
+  ResumeTerminalError,
+  RunAbortedError,
+  RunBusyError,
+  RunCancelledError,
+  RunDeadlineError,
+  RunExistsError,
+} from "./src/errors.ts";
+export {
+  CheckpointDecodeError,
+  CheckpointNotFoundError,
+  MailboxConflictError,
+  RevisionConflictError,
+  StoreError,
+} from "./src/errors.ts";
+export {
+  AnswerError,
+  ReducerError,
+  SerializationError,
+  StateSizeError,
+  ValidationError,
+} from "./src/errors.ts";
+export type { AnswerRefusal } from "./src/errors.ts";

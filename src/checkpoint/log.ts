@@ -20,7 +20,7 @@ import { type Codec, defaultCodec } from "./codec.ts";
 import { applyPatch, type Patch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
 import { indexChanges } from "./index_rows.ts";
-import { decodeMailbox, encodeMailbox, type Mailbox } from "./mailbox.ts";
+import { decodeMailbox, encodeMailbox, type Mailbox, mailboxAfter } from "./mailbox.ts";
 import { type Layout, partRefs, restore, snapshot } from "./parts.ts";
 import type { Created, RecordEvent } from "./records.ts";
 import { decodeRecord, encodeRecord, type LogRecord } from "./wire.ts";
@@ -357,45 +357,3 @@ interface Draft {
 }
 
 const partKey = (ref: PartRef) => `${ref.revision}/${ref.index}`;
-
-const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
-  [
-    "created",
-    "claimed",
-    "released",
-    "resolved",
-    "closed",
-    "reopened",
-    "halted",
-    "completed",
-    "cancelled",
-  ] as const,
-);
-
-function movesMailbox(event: RecordEvent): boolean {
-  return MOVES_MAILBOX.has(event.type) && !(event.type === "resolved" && event.result.kind === "fired");
-}
-
-/** The mailbox that the record leaves behind, or `undefined` when it does not touch it. */
-function mailboxAfter<S>(
-  before: Cursor<S> | undefined,
-  checkpoint: Checkpoint,
-  write: { readonly events: readonly RecordEvent[]; readonly wake?: number },
-): Mailbox | undefined {
-  if (!write.events.some(movesMailbox)) return undefined;
-  const { owner, status } = checkpoint.run;
-  const ended = status === "completed" || status === "cancelled";
-  const open = new Set<string>();
-  for (const x of checkpoint.executions.values()) {
-    for (const wait of x.waits.values()) {
-      if (wait.result === undefined && wait.closed === undefined) open.add(wait.id);
-    }
-  }
-  const content = before?.mailbox.content;
-  return {
-    ...(owner === undefined ? {} : { owner }),
-    ...(owner === undefined && write.wake !== undefined && !ended ? { wake: write.wake } : {}),
-    answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),
-    ...(content?.cancel === undefined || ended ? {} : { cancel: content.cancel }),
-  };
-}

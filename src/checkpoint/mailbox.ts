@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { CheckpointDecodeError } from "../errors.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
+import type { RecordEvent } from "./records.ts";
 
 /**
  * What others leave for a run without moving its head. It also says who owns the run, or when it is to be woken, so
@@ -51,4 +53,46 @@ export function decodeMailbox(bytes: Uint8Array, codec: Codec, runId: string): M
       cause,
     });
   }
+}
+
+const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
+  [
+    "created",
+    "claimed",
+    "released",
+    "resolved",
+    "closed",
+    "reopened",
+    "halted",
+    "completed",
+    "cancelled",
+  ] as const,
+);
+
+function movesMailbox(event: RecordEvent): boolean {
+  return MOVES_MAILBOX.has(event.type) && !(event.type === "resolved" && event.result.kind === "fired");
+}
+
+/** The mailbox that the record leaves behind, or `undefined` when it does not touch it. */
+export function mailboxAfter(
+  before: { readonly mailbox: { readonly content: Mailbox } } | undefined,
+  checkpoint: Checkpoint,
+  write: { readonly events: readonly RecordEvent[]; readonly wake?: number },
+): Mailbox | undefined {
+  if (!write.events.some(movesMailbox)) return undefined;
+  const { owner, status } = checkpoint.run;
+  const ended = status === "completed" || status === "cancelled";
+  const open = new Set<string>();
+  for (const x of checkpoint.executions.values()) {
+    for (const wait of x.waits.values()) {
+      if (wait.result === undefined && wait.closed === undefined) open.add(wait.id);
+    }
+  }
+  const content = before?.mailbox.content;
+  return {
+    ...(owner === undefined ? {} : { owner }),
+    ...(owner === undefined && write.wake !== undefined && !ended ? { wake: write.wake } : {}),
+    answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),
+    ...(content?.cancel === undefined || ended ? {} : { cancel: content.cancel }),
+  };
 }

@@ -1,6 +1,7 @@
 import { BuildError } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
-import { isId } from "../model/ids.ts";
+import { compareIds, isId } from "../model/ids.ts";
+import type { RunSettings } from "./engine.ts";
 import type { Hooks, Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */
@@ -86,3 +87,26 @@ export function checkedRunId(runId: unknown, op: string): string {
     } is no run id; a letter or digit, then up to 127 letters, digits, or ._:-`,
   );
 }
+
+/** Tags that may become keys, sorted. */
+export function checkedTags(tags: readonly string[]): readonly string[] {
+  const bad = tags.find((tag) => !isId(tag));
+  if (bad === undefined) return [...new Set(tags)].sort(compareIds);
+  throw new BuildError(
+    "start",
+    `${JSON.stringify(bad)} is no tag; a letter or digit, then up to 127 letters, digits, or ._:-`,
+  );
+}
+
+/** Work options with their defaults. */
+export function settingsOf(op: string, options: WorkOptions): RunSettings {
+  if (options.maxSteps !== undefined) positive(options.maxSteps, 1, op, "maxSteps");
+  return {
+    concurrency: positive(options.concurrency, DEFAULT_CONCURRENCY, op, "concurrency"),
+    checkpointEvery: options.checkpointEvery ?? "vertex",
+    hooks: options.hooks === undefined ? [] : [options.hooks],
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  };
+}
+
+const DEFAULT_CONCURRENCY = 64;

@@ -15,7 +15,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   checkpoint: ["store"],
   engine: ["graph", "checkpoint", "store"],
   // The composition root of `compile`: classes in, runner out.
-  compile: ["scanner", "graph", "engine"],
+  compile: ["decorators", "scanner", "graph", "checkpoint", "engine", "store"],
   worker: ["engine", "graph"],
   http: ["worker", "engine", "graph", "scanner"],
   cli: ["worker", "engine", "graph", "scanner"],

@@ -11,7 +11,7 @@ const SNAPSHOT = "tests/house/exports.json";
 
 type Json = Readonly<Record<string, unknown>>;
 
-const ROOT_MAY_IMPORT = [...OPEN_TO_ALL, "decorators", "scanner", "graph", "engine", "compile"];
+const ROOT_MAY_IMPORT = [...OPEN_TO_ALL, "decorators", "scanner", "graph", "engine", "compile", "store"];
 
 const denoExports = readJson("deno.json").exports as Readonly<Record<string, string>>;
 const packageExports = readJson("package.json").exports as Readonly<Record<string, Json>>;

@@ -1,0 +1,216 @@
+import type { Cursor } from "../checkpoint/log.ts";
+import type { RecordEvent } from "../checkpoint/records.ts";
+import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
+import type { OwnerRow, Store } from "../store/store.ts";
+import { resumeAnswers } from "./answers.ts";
+import type { Engine, RunSettings } from "./engine.ts";
+import type { RunHandle } from "./handle.ts";
+import { takeIn } from "./inbox.ts";
+import type { Loader } from "./loader.ts";
+import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
+import { LEASE_MS, type Owner, POLL_MS } from "./ownership.ts";
+import type { RunResult } from "./result.ts";
+import { pausedFailures } from "./step.ts";
+import { nextDue } from "./superstep.ts";
+import { resultOf, Work } from "./work.ts";
+
+/**
+ * Taking runs over.
+ *
+ * 1. A run is claimed by an append before any of it is worked on; whoever loses that append has run nothing.
+ * 2. A dead owner is buried before its runs are claimed, so that it can append nothing any more.
+ * 3. From the second recovery without progress on, a run waits a doubling delay of its own before the next one.
+ */
+export class Claims<S> {
+  readonly #engine: Engine<S>;
+  readonly #store: Store;
+  readonly #loader: Loader<S>;
+
+  constructor(engine: Engine<S>, store: Store, loader: Loader<S>) {
+    this.#engine = engine;
+    this.#store = store;
+    this.#loader = loader;
+  }
+
+  /** Runs `claim` under a live owner id; again under a new one when the id turns out to have been buried. */
+  async asOwner<T>(claim: (owner: Owner) => Promise<T>): Promise<T> {
+    for (let tries = 1;; tries++) {
+      try {
+        return await claim(await this.#engine.ownership.acquire());
+      } catch (error) {
+        const again = isSuperstepError(error, "MAILBOX_CONFLICT") ||
+          isSuperstepError(error, "OWNERSHIP_LOST");
+        if (!again || tries >= MAX_CLAIMS) throw error;
+      }
+    }
+  }
+
+  /** Claims a run with these facts and begins to work on it. */
+  async claim(
+    cursor: Cursor<S>,
+    owner: Owner,
+    settings: RunSettings,
+    facts: readonly RecordEvent[],
+    absent: string | undefined,
+  ): Promise<RunHandle<S>> {
+    const work = new Work(this.#engine, settings, owner, cursor);
+    await work.claim({ facts, ...(absent === undefined ? {} : { absent }) });
+    return work.begin();
+  }
+
+  /** The facts of a claim, or `undefined` when a claim would change nothing. */
+  resumeFacts(
+    cursor: Cursor<S>,
+    owner: Owner,
+    options: ResumeOptions,
+    retry = true,
+  ): readonly RecordEvent[] | undefined {
+    const { checkpoint, mailbox } = cursor;
+    const { runtime, graph, limits } = this.#engine;
+    const now = runtime.now();
+    const answers = resumeAnswers(graph, cursor, options, now);
+    const failed = retry ? pausedFailures(checkpoint) : [];
+    const halted = retry && checkpoint.halt !== undefined;
+    const due = nextDue(checkpoint.executions.values());
+    const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 &&
+      !halted &&
+      takeIn(checkpoint, mailbox.content, [], now).events.length === 0 &&
+      (checkpoint.run.deadline ?? Infinity) > now &&
+      (checkpoint.phase === "halted" || due === undefined || due - now > limits.inlineTimersMs);
+    if (idle) return undefined;
+    const recovery = checkpoint.run.owner !== undefined && options.takeover !== true;
+    return [
+      {
+        type: "claimed",
+        owner: owner.id,
+        recovery,
+        ...(options.maxSteps === undefined ? {} : { maxSteps: options.maxSteps }),
+      },
+      ...answers,
+      ...(failed.length > 0 || halted
+        ? [
+          {
+            type: "retried",
+            executions: failed.map((x) =>
+              x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item }
+            ),
+          } as const,
+        ]
+        : []),
+    ];
+  }
+
+  /** Makes sure that nobody alive owns the run; returns the dead owner that a claim must find gone. */
+  async vacate(checkpoint: Checkpoint, takeover: boolean): Promise<string | undefined> {
+    const { owner, runId } = checkpoint.run;
+    const { ownership, runtime } = this.#engine;
+    if (owner === undefined) return undefined;
+    if (ownership.isAtWork(owner, runId)) throw new RunBusyError(runId, owner);
+    // An owner of this process that has no loop for the run any more has let it go without being able to say so.
+    if (takeover || ownership.isOwn(owner)) return undefined;
+    const row = (await this.#store.owners.list()).find((o) => o.ownerId === owner);
+    if (row === undefined || row.buried) return owner;
+    if (isAlive(row, runtime.now())) throw new RunBusyError(runId, owner);
+    if (!await this.#store.owners.bury(owner, row.beatVersion)) throw new RunBusyError(runId, owner);
+    return owner;
+  }
+
+  /** Takes over every run that a dead process left, and every one whose wake is due. */
+  async recover(options: WorkOptions): Promise<readonly RunHandle<S>[]> {
+    const { runtime, graph } = this.#engine;
+    const left = await this.#orphans();
+    for (const wake of await this.#store.wakes(runtime.now(), BATCH)) {
+      if (wake.graphId === graph.id && wake.graphVersion === graph.version) left.add(wake.runId);
+    }
+    const handles: RunHandle<S>[] = [];
+    for (const runId of left) {
+      const handle = await this.recoverOne(runId, options);
+      if (handle !== undefined) handles.push(handle);
+    }
+    return handles;
+  }
+
+  /** The runs of dead owners, which are buried on the way; an owner that has none left is forgotten. */
+  async #orphans(): Promise<Set<string>> {
+    const { owners } = this.#store;
+    const left = new Set<string>();
+    for (const owner of await owners.list()) {
+      if (isAlive(owner, this.#engine.runtime.now())) continue;
+      if (!owner.buried && !await owners.bury(owner.ownerId, owner.beatVersion)) continue;
+      const runs = await owners.ownedBy(owner.ownerId, BATCH);
+      if (runs.length === 0) await owners.forget(owner.ownerId);
+      for (const runId of runs) left.add(runId);
+    }
+    return left;
+  }
+
+  /** Claims one run without an owner, or puts it off; `undefined` when it is not this runner's to work on. */
+  async recoverOne(runId: string, options: WorkOptions): Promise<RunHandle<S> | undefined> {
+    const { graph, runtime, limits, log } = this.#engine;
+    const settings = settingsOf("recover", options);
+    try {
+      return await this.asOwner(async (owner) => {
+        const found = await log.load(runId, { state: false });
+        const of = found?.checkpoint.run;
+        if (of?.graphId !== graph.id || of.graphVersion !== graph.version) return undefined;
+        const cursor = await this.#loader.load(runId);
+        const { run } = cursor.checkpoint;
+        if (run.status === "completed" || run.status === "cancelled") return undefined;
+        const absent = await this.vacate(cursor.checkpoint, false);
+        const recoveries = run.recoveries + 1;
+        if (absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
+          const wake = runtime.now() + recoveryDelay(recoveries, runtime.random());
+          await log.defer(cursor, absent, wake);
+          return undefined;
+        }
+        const facts = this.resumeFacts(cursor, owner, options, false);
+        if (facts === undefined) return undefined;
+        return await this.claim(cursor, owner, settings, facts, absent);
+      });
+    } catch (error) {
+      if (LOST_CLAIM.some((code) => isSuperstepError(error, code))) return undefined;
+      throw error;
+    }
+  }
+
+  /** Waits for a run that is at work elsewhere, and takes it over when its process is dead. */
+  async follow(runId: string, options: WorkOptions): Promise<RunResult<S>> {
+    const { runtime } = this.#engine;
+    for (;;) {
+      const cursor = await this.#loader.load(runId);
+      if (cursor.checkpoint.run.status !== "running") return resultOf(this.#engine, cursor);
+      const handle = await this.recoverOne(runId, options);
+      if (handle !== undefined) return await handle.result();
+      if (options.signal?.aborted) {
+        throw new RunAbortedError(runId, cursor.checkpoint.run.revision, { cause: options.signal.reason });
+      }
+      await new Promise<void>((resolve) => {
+        const timer = runtime.wakeAt(runtime.now() + POLL_MS / 4, done);
+        const { signal } = options;
+        signal?.addEventListener("abort", done);
+        function done(): void {
+          timer.cancel();
+          signal?.removeEventListener("abort", done);
+          resolve();
+        }
+      });
+    }
+  }
+}
+
+const MAX_CLAIMS = 5;
+const BATCH = 1_000;
+
+/** Faults of a claim that only say that somebody else was first. */
+const LOST_CLAIM = ["RUN_BUSY", "REVISION_CONFLICT", "OWNERSHIP_LOST", "CHECKPOINT_NOT_FOUND"];
+
+function isAlive(owner: OwnerRow, now: number): boolean {
+  return !owner.buried && now - owner.beatAt <= LEASE_MS;
+}
+
+/** How long a run waits before it is recovered for the n-th time without progress: 1 s doubling to 5 min, jittered. */
+function recoveryDelay(recoveries: number, random: number): number {
+  const full = Math.min(5 * 60_000, 1_000 * 2 ** Math.max(0, recoveries - 2));
+  return Math.round(full / 2 + random * full / 2);
+}

@@ -1,0 +1,61 @@
+import type { Cursor } from "../checkpoint/log.ts";
+import type { StateValidator } from "../checkpoint/validate.ts";
+import {
+  CheckpointDecodeError,
+  CheckpointNotFoundError,
+  GraphMismatchError,
+  GraphVersionMismatchError,
+  messageOf,
+} from "../errors.ts";
+import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
+import type { Engine } from "./engine.ts";
+import { validateCheckpoint } from "./load.ts";
+
+/** Reads runs of one graph: whatever it returns can be worked on by this code, anything else is a typed error. */
+export class Loader<S> {
+  readonly #engine: Engine<S>;
+  readonly #validator: StateValidator<S>;
+
+  constructor(engine: Engine<S>, validator: StateValidator<S>) {
+    this.#engine = engine;
+    this.#validator = validator;
+  }
+
+  /** The run as of its newest record. Judged in order: its identity, graph, version, state, and the rest. */
+  async load(runId: string, options: { readonly state?: boolean } = {}): Promise<Cursor<S>> {
+    const { graph, log } = this.#engine;
+    const cursor = await log.load(runId, {
+      ...options,
+      verify: async (checkpoint) => {
+        const { graphId, graphVersion } = checkpoint.run;
+        if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
+        if (graphVersion !== graph.version) {
+          throw new GraphVersionMismatchError(
+            runId,
+            graph.version,
+            graphVersion,
+            await this.#difference(runId),
+          );
+        }
+      },
+    });
+    if (cursor === undefined) throw new CheckpointNotFoundError(runId);
+    if (options.state === false) return cursor;
+    let state: S;
+    try {
+      state = this.#validator.load(cursor.state);
+    } catch (cause) {
+      throw new CheckpointDecodeError(runId, "State", messageOf(cause), { cause });
+    }
+    validateCheckpoint(graph, cursor.checkpoint);
+    return { ...cursor, state };
+  }
+
+  async #difference(runId: string): Promise<string> {
+    const [first] = await this.#engine.log.history(runId, 0, 1);
+    const created = first?.events.find((e) => e.type === "created");
+    return created === undefined
+      ? "its beginning is no longer stored"
+      : describeVersionDifference(created.form, canonicalForm(this.#engine.graph));
+  }
+}

@@ -1,0 +1,68 @@
+import type { Cursor } from "../checkpoint/log.ts";
+import type { Created } from "../checkpoint/records.ts";
+import { RunAbortedError } from "../errors.ts";
+import { announcements } from "./announce.ts";
+import { type Claim, Coordinator, type Ending } from "./coordinator.ts";
+import type { Engine, RunSettings } from "./engine.ts";
+import { type Hooks, notify } from "./events.ts";
+import { EventStream, type RunHandle } from "./handle.ts";
+import type { Owner } from "./ownership.ts";
+import { type RunResult, viewOf } from "./result.ts";
+
+/** One claim of a run with those who listen to it. */
+export class Work<S> {
+  readonly #stream = new EventStream();
+  readonly #coordinator: Coordinator<S>;
+  readonly #engine: Engine<S>;
+  readonly #hooks: readonly Hooks[];
+  readonly #cursor: Cursor<S>;
+
+  constructor(engine: Engine<S>, settings: RunSettings, owner: Owner, cursor: Cursor<S>) {
+    const hooks = [...settings.hooks, this.#stream.hooks];
+    this.#coordinator = new Coordinator(engine, { ...settings, hooks }, owner, cursor);
+    this.#engine = engine;
+    this.#hooks = [...engine.hooks, ...hooks];
+    this.#cursor = cursor;
+  }
+
+  /** Takes the run over by an append; nothing of it is worked on before. */
+  async claim(claim: Claim): Promise<this> {
+    await this.#coordinator.claim(claim);
+    return this;
+  }
+
+  /** Begins to work, and hands out the handle. */
+  begin(created?: Created): RunHandle<S> {
+    const ending = new Promise<Ending<S>>((resolve, reject) => {
+      const begin = () => {
+        if (created !== undefined) this.#announce(created);
+        this.#coordinator.run().then(resolve, reject).finally(() => this.#stream.end());
+      };
+      // A start begins one macrotask later, so that whoever gets the handle can listen from the first event on.
+      if (created === undefined) begin();
+      else this.#engine.runtime.macrotask(begin);
+    });
+    const result = ending.then(({ cursor, errors }) => resultOf(this.#engine, cursor, errors));
+    result.catch(() => {});
+    const { runId } = this.#cursor.checkpoint.run;
+    return { runId, result: () => result, events: () => this.#stream.read() };
+  }
+
+  #announce(created: Created): void {
+    const { checkpoint } = this.#cursor;
+    for (const told of announcements(checkpoint, checkpoint, [created])) {
+      notify(this.#hooks, this.#engine.logger, told);
+    }
+  }
+}
+
+/** The result of a run that nobody is at work on. */
+export function resultOf<S>(
+  engine: Engine<S>,
+  cursor: Cursor<S>,
+  errors?: ReadonlyMap<string, unknown>,
+): RunResult<S> {
+  const view = viewOf(engine.graph, engine.rules, cursor, errors);
+  if (view.status !== "running") return view;
+  throw new RunAbortedError(view.run.runId, view.run.revision);
+}
