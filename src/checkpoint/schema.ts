@@ -18,8 +18,9 @@ export function parse(schema: StandardSchemaV1, value: unknown, path: readonly S
   const result = schema["~standard"].validate(value);
   if (result instanceof Promise) {
     result.catch(() => {});
+    // zod answers with a promise also when a check throws.
     const message =
-      "its schema is asynchronous; use checks that answer at once, and do other checks in a vertex";
+      "its schema is asynchronous, or a check in it threw; use checks that answer at once, and do others in a vertex";
     return { issues: [{ path: pathText(path), message }] };
   }
   if (result.issues === undefined) return { value: result.value };
