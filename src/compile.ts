@@ -8,7 +8,7 @@ import { positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
 import { BuildError, messageOf } from "./errors.ts";
-import type { CompiledGraph, CompiledVertex, Task, TaskClass } from "./model/definition.ts";
+import type { CompiledGraph, CompiledVertex, Task } from "./model/definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system.ts";
 import { graphOf } from "./scanner/mod.ts";
@@ -18,8 +18,8 @@ import type { Store } from "./store/store.ts";
 export interface CompileOptions extends RunnerOptions {
   /** Where runs are kept: `await denoKv(path)`, `memoryStore()`, or another store. */
   readonly store: Store;
-  /** Makes the task of a vertex; called once per vertex. @default new cls() */
-  readonly provide?: (cls: TaskClass) => unknown;
+  /** Makes the task of a vertex, such as `(cls) => new cls(services)`; called once per vertex. @default new cls() */
+  readonly provide?: (cls: new (...dependencies: unknown[]) => Task<never, unknown>) => unknown;
   /** The clock, timers, ids and randomness. @default the system's */
   readonly runtime?: Runtime;
 }
@@ -84,10 +84,10 @@ const consoleLogger: Logger = {
 function taskOf<S>(vertex: CompiledVertex<S>, options: CompileOptions): Task<unknown, unknown> {
   const { task } = vertex;
   if (task.kind === "instance") return task.task;
-  const { provide = (cls: TaskClass) => new (cls as unknown as new () => unknown)() } = options;
+  const { provide = (cls) => new cls() } = options;
   let made: unknown;
   try {
-    made = provide(task.cls);
+    made = provide(task.cls as unknown as Parameters<typeof provide>[0]);
   } catch (cause) {
     throw new BuildError(
       "compile",
