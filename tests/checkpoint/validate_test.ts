@@ -64,7 +64,7 @@ test("E1: a schema that refuses or changes its own output is refused when it is 
 });
 
 test("C4: an asynchronous schema and one that throws are refused, not awaited", async () => {
-  const slow = z.object({ a: z.string().refine(() => Promise.reject(new Error("late"))) });
+  const slow = z.object({ a: z.string().refine(() => Promise.resolve(true)) });
   throws(
     () => validatorOf(slow).input({ a: "x" }),
     (e) => e instanceof ValidationError && /asynchronous/.test(e.message),
