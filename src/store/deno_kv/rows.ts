@@ -99,8 +99,8 @@ export function storedWait(packed: Packed): StoredWait {
 }
 
 /** Reads a row that is kept as one object. */
-export function storedRow<T>(meta: readonly unknown[], what: string): T {
-  const row = meta[0];
-  if (typeof row !== "object" || row === null) throw corrupt(what);
+export function storedRow<T extends { readonly runId: string }>(meta: readonly unknown[], what: string): T {
+  const row = meta[0] as Partial<T> | null | undefined;
+  if (typeof row?.runId !== "string") throw corrupt(what);
   return row as T;
 }

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openDriver } from "../../src/store/deno_kv/driver.ts";
+import { type CommitEvent, denoKv, type DenoKvStore, type KvDriver } from "../../src/store/deno_kv/mod.ts";
+import type { Position } from "../../src/store/store.ts";
+import {
+  bytes,
+  catalogRow,
+  entryAt,
+  freshId,
+  noise,
+  push,
+  rejects,
+  sameBytes,
+  text,
+  waitRow,
+} from "../../src/testing/store_suite/support.ts";
+import { allEntries } from "../support/kv_faults.ts";
+import { temporaryFolder } from "../support/stores.ts";
+
+/** The process ends here. */
+class Crash extends Error {}
+
+interface Lab {
+  /** A store that ends between two commits: before or after the `n`-th. */
+  dying(n: number, phase: CommitEvent["phase"]): Promise<DenoKvStore>;
+  /** A store on the same file, as the next process opens it. */
+  open(onCommit?: (event: CommitEvent) => void | Promise<void>): Promise<DenoKvStore>;
+  readonly raw: KvDriver;
+}
+
+async function inLab(work: (lab: Lab) => Promise<void>): Promise<void> {
+  const folder = await temporaryFolder();
+  const path = `${folder.path}/store.db`;
+  const { kv: raw } = await openDriver(path);
+  const handles: { close(): Promise<void> | void }[] = [raw];
+  const open: Lab["open"] = async (onCommit) => {
+    const store = await denoKv(path, onCommit === undefined ? {} : { onCommit });
+    handles.push(store);
+    return store;
+  };
+  const dying: Lab["dying"] = (n, phase) =>
+    open((event) => {
+      if (event.n === n && event.phase === phase) throw new Crash();
+    });
+  try {
+    await work({ dying, open, raw });
+  } finally {
+    for (const handle of handles) await handle.close();
+    await folder.remove();
+  }
+}
+
+/** Every place to stop at: before and after each commit, until the work gets through. */
+async function atEveryCommit(
+  round: (n: number, phase: CommitEvent["phase"]) => Promise<boolean>,
+): Promise<number> {
+  for (let n = 1;; n++) {
+    assert.ok(n < 100, "the work never ends");
+    for (const phase of ["before", "after"] as const) if (!await round(n, phase)) return n - 1;
+  }
+}
+
+/** Whether the work was stopped. */
+async function stopped(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return false;
+  } catch (error) {
+    assert.ok(error instanceof Crash, String(error));
+    return true;
+  }
+}
+
+/** Keys of the file under one of the adapter's prefixes. */
+async function keysUnder(raw: KvDriver, ...prefixes: string[]): Promise<string[]> {
+  return (await allEntries(raw)).filter(({ key }) => prefixes.includes(String(key[1]))).map(({ key }) =>
+    key.join("/")
+  );
+}
+
+const LARGE = 1_700_000;
+
+test("STORE-5, S3: a record above one operation, stopped between any two commits, is there whole or not at all", async () => {
+  await inLab(async ({ dying, open, raw }) => {
+    const reader = await open();
+    const entry = (at: Position | null) =>
+      entryAt(at, {
+        record: noise(LARGE, 1),
+        parts: [noise(10, 2), noise(LARGE, 3)],
+        mailbox: { version: null, value: noise(100_000, 4) },
+      });
+    let outcomes = "";
+    const commits = await atEveryCommit(async (n, phase) => {
+      const runId = `run-${n}-${phase}`;
+      const at = await push(reader, runId, null, { record: bytes("old") });
+      const store = await dying(n, phase);
+      const crashed = await stopped(store.append(runId, 1, entry(at)));
+      const tail = await reader.tail(runId);
+      if (tail!.position.revision === 0) {
+        outcomes += "o";
+        assert.deepEqual(tail!.records.map(({ bytes }) => text(bytes)), ["old"]);
+        assert.equal(tail!.mailbox, null);
+        await rejects(reader.parts(runId, at.epoch, [{ revision: 1, index: 0 }]), "STORE", { op: "parts" });
+        await reader.append(runId, 1, entry(at));
+      } else {
+        outcomes += "n";
+      }
+      const now = (await reader.tail(runId))!;
+      assert.equal(now.records.length, 2);
+      assert.ok(sameBytes(now.records[1]!.bytes, noise(LARGE, 1)));
+      assert.ok(sameBytes(now.mailbox!.value, noise(100_000, 4)));
+      const parts = await reader.parts(runId, at.epoch, [{ revision: 1, index: 1 }, {
+        revision: 1,
+        index: 0,
+      }]);
+      assert.ok(sameBytes(parts[0], noise(LARGE, 3)) && sameBytes(parts[1], noise(10, 2)));
+      await reader.sweep({ olderThan: -1000 });
+      await reader.purge(runId);
+      assert.deepEqual(
+        await keysUnder(raw, "b", "s", "d", "r", "p", "h", "m"),
+        [],
+        `left behind at ${n} ${phase}`,
+      );
+      return crashed;
+    });
+    assert.ok(commits >= 6, `${commits} commits`);
+    assert.match(outcomes, /^o+nn?n$/);
+  });
+});
+
+test("S3: the sweeper leaves young staging alone, removes old staging, and survives its own end", async () => {
+  await inLab(async ({ dying, open, raw }) => {
+    const other = await open();
+    const at = await push(other, "run", null);
+    const writer = await dying(3, "before");
+    assert.ok(await stopped(writer.append("run", 1, entryAt(at, { record: noise(LARGE, 1) }))));
+    assert.equal(await other.sweep(), 0);
+    assert.ok((await keysUnder(raw, "b")).length > 10);
+    assert.ok(await stopped((await dying(1, "after")).sweep({ olderThan: -1000 })));
+    assert.deepEqual(await keysUnder(raw, "s"), [], "the manifest goes first");
+    assert.ok((await keysUnder(raw, "b")).length > 10);
+    await other.sweep({ olderThan: -1000 });
+    assert.deepEqual(await keysUnder(raw, "b", "s", "d"), []);
+  });
+});
+
+test("S3: a slow writer whose staging was swept stages again and finishes, whenever the sweeper comes", async () => {
+  await inLab(async ({ open, raw }) => {
+    const sweeper = await open();
+    let swept = 0;
+    const commits = await atEveryCommit(async (n, phase) => {
+      const runId = `run-${n}-${phase}`;
+      const at = await push(sweeper, runId, null);
+      let last = 0;
+      const writer = await open(async (event) => {
+        last = event.n;
+        if (event.n === n && event.phase === phase) swept += await sweeper.sweep({ olderThan: -1000 });
+      });
+      await writer.append(runId, 1, entryAt(at, { record: noise(LARGE, n) }));
+      const [record] = await sweeper.range(runId, 1, 1);
+      assert.ok(sameBytes(record!.bytes, noise(LARGE, n)), `swept at ${n} ${phase}`);
+      await sweeper.purge(runId);
+      assert.deepEqual(await keysUnder(raw, "b", "s", "d"), []);
+      return n <= last;
+    });
+    assert.ok(commits >= 4 && swept >= 4, `${commits} commits, ${swept} swept`);
+  });
+});
+
+test("S1, S3: rows that do not fit beside their record are there for every reader as soon as the record is", async () => {
+  await inLab(async ({ dying, open }) => {
+    const reader = await open();
+    const opened = (runId: string) =>
+      Array.from({ length: 700 }, (_, i) => waitRow(runId, `w${i}`, { body: noise(90, i) }));
+    let seen = 0;
+    const commits = await atEveryCommit(async (n, phase) => {
+      const runId = `run-${n}-${phase}`;
+      const at = await push(reader, runId, null);
+      const store = await dying(n, phase);
+      const crashed = await stopped(
+        store.append(runId, 1, entryAt(at, { index: { opened: opened(runId) } })),
+      );
+      // Three ways to meet the rows, a different one each time: the inbox, one wait, the run.
+      if (n % 3 === 1) await reader.wait(runId, "w699");
+      if (n % 3 === 2) await reader.tail(runId);
+      const there = (await reader.waits({ runId, limit: 1000 })).rows.length;
+      const revision = (await reader.tail(runId))!.position.revision;
+      assert.equal(there, revision === 0 ? 0 : 700, `stopped at ${n} ${phase}`);
+      if (revision === 1) {
+        seen++;
+        assert.ok(sameBytes((await reader.wait(runId, "w699")).open?.body, noise(90, 699)));
+      }
+      await reader.purge(runId);
+      assert.deepEqual((await reader.waits({})).rows, []);
+      await reader.sweep({ olderThan: -1000 });
+      return crashed;
+    });
+    assert.ok(commits >= 5 && seen >= 4, `${commits} commits, seen ${seen} times`);
+  });
+});
+
+test("STORE-6, H4: a purge stopped between any two commits is finished by the next purge or the next beginning", async () => {
+  await inLab(async ({ dying, open, raw }) => {
+    const other = await open();
+    const begin = async (runId: string) => {
+      const first = await push(other, runId, null, {
+        owner: "me",
+        record: noise(200_000, 1),
+        parts: [bytes("p")],
+        index: {
+          catalog: { to: catalogRow(runId, { tags: ["t"] }) },
+          opened: Array.from({ length: 250 }, (_, i) => waitRow(runId, `w${i}`)),
+          wake: { to: { runId, graphId: "g", graphVersion: "v", due: 1 } },
+          owned: { to: "me" },
+        },
+      });
+      await other.post(runId, { postId: freshId("p"), mailbox: { version: null, value: noise(100_000, 2) } });
+      return await push(other, runId, first, { owner: "me" });
+    };
+    const commits = await atEveryCommit(async (n, phase) => {
+      const again = `again-${n}-${phase}`;
+      const anew = `anew-${n}-${phase}`;
+      await begin(again);
+      await stopped((await dying(n, phase)).purge(again));
+      await other.purge(again);
+      assert.deepEqual((await allEntries(raw)).map(({ key }) => key.join("/")), []);
+
+      const old = await begin(anew);
+      const crashed = await stopped((await dying(n, phase)).purge(anew));
+      if (await other.tail(anew) === undefined) {
+        const at = await push(other, anew, null, { record: bytes("anew") });
+        assert.notEqual(at.epoch, old.epoch);
+        assert.deepEqual((await other.waits({})).rows, []);
+        assert.equal((await other.wait(anew, "w3")).open, null);
+        assert.equal(await keysUnder(raw, "r").then((keys) => keys.length), 1);
+        await rejects(other.append(anew, 2, entryAt(old)), "REVISION_CONFLICT");
+      }
+      await other.purge(anew);
+      assert.deepEqual((await allEntries(raw)).map(({ key }) => key.join("/")), []);
+      return crashed;
+    });
+    assert.ok(commits >= 5, `${commits} commits`);
+  });
+});
+
+test("STORE-6: two purges of one run at once, and a beginning between them, lose nothing of the new run", async () => {
+  await inLab(async ({ open, raw }) => {
+    const other = await open();
+    const opened = Array.from({ length: 250 }, (_, i) => waitRow("run", `w${i}`));
+    await push(other, "run", null, { index: { opened } });
+    const slow = await open(async ({ n, phase }) => {
+      if (n !== 2 || phase !== "before") return;
+      await other.purge("run");
+      await push(other, "run", null, { record: bytes("anew"), index: { opened } });
+    });
+    await slow.purge("run");
+    assert.equal((await other.waits({ limit: 1000 })).rows.length, 250);
+    assert.equal(text((await other.tail("run"))!.records[0]!.bytes), "anew");
+    assert.deepEqual(await keysUnder(raw, "g"), []);
+  });
+});
