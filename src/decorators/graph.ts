@@ -1,5 +1,6 @@
-import { type Annotation, annotation } from "./annotation.ts";
-import { prependOwn, records } from "./metadata.ts";
+import { BuildError } from "../errors.ts";
+import { type Annotation, annotation, nameOf } from "./annotation.ts";
+import { isWorkflow, prependOwn, records } from "./metadata.ts";
 import { callerModule } from "./origin.ts";
 import type { WorkflowClass } from "./workflow.ts";
 
@@ -18,6 +19,9 @@ export function Graph(options: GraphDecoratorOptions): Annotation<WorkflowClass<
   const module = callerModule(options.module);
   const { id, version } = options;
   return annotation("@Graph", (cls) => {
+    if (!isWorkflow(cls)) {
+      throw new BuildError("@Graph", `class ${nameOf(cls)} does not extend Workflow(schema); let it do so`);
+    }
     prependOwn(cls, records.graph, Object.freeze({ id, version, module }));
   });
 }

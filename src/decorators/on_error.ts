@@ -1,6 +1,7 @@
+import { BuildError } from "../errors.ts";
 import type { ErrorHandler, ErrorMatch } from "../model/definition.ts";
 import type { VertexFailure } from "../model/failure.ts";
-import { type Annotation, annotation } from "./annotation.ts";
+import { type Annotation, annotation, nameOf } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
 import { type PolicyScope, scopeOf } from "./scope.ts";
 import type { WorkflowReference } from "./workflow.ts";
@@ -36,16 +37,21 @@ export function OnError(
   scope: PolicyScope = {},
 ): Annotation {
   return annotation("@OnError", (cls) => {
-    const graph = scopeOf("@OnError", cls, policy === "pause" ? scope : policy);
-    prependOwn(
-      cls,
-      records.onError,
-      Object.freeze({ graph, policy: policy === "pause" ? policy : handler(policy) }),
-    );
+    if (policy === "pause") {
+      prependOwn(cls, records.onError, Object.freeze({ graph: scopeOf("@OnError", cls, scope), policy }));
+      return;
+    }
+    const { graph: _, ...handler } = policy;
+    if ("match" in handler && handler.match === undefined) {
+      throw new BuildError(
+        "@OnError",
+        `on class ${
+          nameOf(cls)
+        }: its match is undefined; the error class has not been defined yet, probably because ` +
+          "two modules import each other; give a predicate, match: (e) => e instanceof TheError",
+      );
+    }
+    const graph = scopeOf("@OnError", cls, policy);
+    prependOwn(cls, records.onError, Object.freeze({ graph, policy: Object.freeze(handler) }));
   });
-}
-
-function handler(options: ErrorHandler<never> & { readonly graph?: unknown }): ErrorHandler<never> {
-  const { graph: _, ...policy } = options;
-  return Object.freeze(policy);
 }

@@ -1,3 +1,5 @@
+import { pathToFileURL } from "node:url";
+
 /**
  * The module that called the decorator whose body calls this: the explicit `module` option, or else the file of the
  * calling frame. The depth is fixed, because names and paths of frames do not survive bundlers; the three runtimes
@@ -10,7 +12,7 @@ export function callerModule(explicit: string | undefined): string | undefined {
   const frames = (new Error().stack ?? "").split("\n").filter((line) => /^\s*at /.test(line));
   const frame = frames[2]?.trim();
   if (frame === undefined) return undefined;
-  const place = /\(([^()]*(?:\([^()]*\)[^()]*)*)\)$/.exec(frame)?.[1] ?? frame.replace(/^at (?:async )?/, "");
+  const place = /\((.*)\)$/.exec(frame)?.[1] ?? frame.replace(/^at (?:async )?/, "");
   const file = /^(.+?)(?::\d+){1,2}$/.exec(place)?.[1];
   return file === undefined ? undefined : normalised(file);
 }
@@ -18,7 +20,5 @@ export function callerModule(explicit: string | undefined): string | undefined {
 /** One spelling per module: a path as a file URL, without the query that a hot reload adds. */
 function normalised(module: string): string {
   const bare = module.replace(/[?#].*$/, "");
-  if (!/^(?:\/|[A-Za-z]:[\\/])/.test(bare)) return bare;
-  const path = bare.replaceAll("\\", "/");
-  return new URL(`file://${path.startsWith("/") ? "" : "/"}${path}`).href;
+  return /^(?:\/|[A-Za-z]:[\\/])/.test(bare) ? pathToFileURL(bare).href : bare;
 }

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { nameOf } from "../decorators/annotation.ts";
 import {
   type AnyClass,
@@ -77,11 +78,9 @@ export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
 
 function newBuilder<S>(workflow: WorkflowClass<S>): GraphBuilder<S> {
   const { id, version } = graphRecordOf(workflow);
-  const schema = readInherited(workflow, records.schema);
-  if (schema === undefined) {
-    throw new BuildError("@Graph", `class ${nameOf(workflow)} does not extend Workflow(schema)`);
-  }
-  return new GraphBuilder<S>({ id, ...(version === undefined ? {} : { version }), schema: schema as never });
+  // The type of the class is that of its schema.
+  const schema = readInherited(workflow, records.schema) as StandardSchemaV1<unknown, S>;
+  return new GraphBuilder<S>({ id, schema, ...(version === undefined ? {} : { version }) });
 }
 
 /**
@@ -100,13 +99,16 @@ function claimsById(bound: readonly BoundTask[]): readonly (readonly [string, re
     .sort(([a], [b]) => compareIds(a, b));
 }
 
-/** Whether one class is the other one after a hot reload: the same name in the same module, evaluated again. */
+/**
+ * Whether one class is the other one after a hot reload: the same name in the same module, evaluated again. Classes
+ * without a name, or whose module cannot be told, are never taken for one another.
+ */
 export function isReload(
   newer: { readonly cls: AnyClass; readonly module: string | undefined },
   older: { readonly cls: AnyClass; readonly module: string | undefined },
 ): boolean {
-  return newer.cls !== older.cls && newer.cls.name === older.cls.name && newer.module !== undefined &&
-    newer.module === older.module;
+  return newer.cls !== older.cls && newer.cls.name !== "" && newer.cls.name === older.cls.name &&
+    newer.module !== undefined && newer.module === older.module;
 }
 
 function replaces(newer: BoundTask, older: BoundTask): boolean {

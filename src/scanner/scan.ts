@@ -26,10 +26,12 @@ export interface ScannedWorkflow {
  * @throws the one fault that it has, or {@link BuildFaultsError} with all of them
  */
 export function graphOf<S>(workflow: WorkflowClass<S>): CompiledGraph<S> {
-  if (workflow === undefined) {
+  if (typeof workflow !== "function") {
     throw new BuildError(
       "compile",
-      "the workflow class is undefined; it has not been defined yet, probably because two modules import each other: " +
+      `the workflow class is ${
+        String(workflow)
+      }; it has not been defined yet, probably because two modules import each other: ` +
         "compile after all modules are loaded",
     );
   }

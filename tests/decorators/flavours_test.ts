@@ -111,8 +111,11 @@ function decorators() {
 
 test("D2: a call with a class, alone or with the context of a class, is taken and answered with nothing", () => {
   for (const decorate of Object.values(decorators())) {
-    assert.equal(decorate(class {}), undefined);
-    assert.equal(decorate(class {}, { kind: "class", name: "C", addInitializer: () => {} }), undefined);
+    assert.equal(decorate(class extends Workflow(STATE) {}), undefined);
+    assert.equal(
+      decorate(class extends Workflow(STATE) {}, { kind: "class", name: "C", addInitializer: () => {} }),
+      undefined,
+    );
   }
 });
 
@@ -161,5 +164,32 @@ test("D9, FC-40: a second loaded copy of the package is refused when it is loade
     assert.ok(graphOf(Approval).vertices.has("draft"), "the first copy goes on");
   } finally {
     rmSync(folder, { recursive: true });
+  }
+});
+
+test("FC-40: the package's own modules may be evaluated again from the same place", async () => {
+  const again = await import(`../../src/decorators/metadata${EXT}?t=1`);
+  assert.equal(again.readOwn(Approval, again.records.graph)?.[0]?.id, "approval");
+});
+
+test("FC-40: an older copy of reflect-metadata that is loaded later takes nothing away", () => {
+  const names = ["defineMetadata", "getOwnMetadata", "getMetadata"] as const;
+  const originals = names.map((name) => Reflect[name]);
+  try {
+    // What such a copy does: it puts its own functions, with an empty store, in place of those it finds.
+    for (const name of names) Object.assign(Reflect, { [name]: () => undefined });
+    @Graph({ id: "between" })
+    class Between extends Workflow(STATE) {}
+    Vertex({ graph: Between, id: "a", entry: true, finish: true, select: (s) => s.n, reduce: () => {} })(
+      class {
+        execute(n: number) {
+          return n;
+        }
+      },
+    );
+    assert.ok(graphOf(Between).vertices.has("a"));
+    assert.ok(graphOf(Approval).vertices.has("draft"));
+  } finally {
+    names.forEach((name, i) => Object.assign(Reflect, { [name]: originals[i] }));
   }
 });

@@ -139,6 +139,10 @@ test("D9, FC-40: a graph class that is not defined yet fails at definition, nami
 
 test("D9: a graph that does not extend Workflow(schema) fails at definition", () => {
   class Plain {}
+  assert.throws(() => Graph({ id: "plain" })(as<FlowClass>(Plain)), {
+    name: "BuildError",
+    message: /class Plain does not extend Workflow\(schema\)/,
+  });
   class Task {
     execute(input: number) {
       return input;
@@ -148,6 +152,14 @@ test("D9: a graph that does not extend Workflow(schema) fails at definition", ()
     () => Vertex({ graph: as<FlowClass>(Plain), id: "a", ...PLAIN })(Task),
     /class Task: its graph Plain does not extend Workflow\(schema\)/,
   );
+});
+
+test("D9, FC-40: an error class that is not defined yet fails at definition", () => {
+  class Early {}
+  assert.throws(() => OnError({ route: "a", match: wrong(undefined) })(Early), {
+    name: "BuildError",
+    message: /@OnError: on class Early: its match is undefined/,
+  });
 });
 
 test("D9, FC-40: a wait that is not defined yet fails at definition", () => {

@@ -78,7 +78,7 @@ test("D9, FC-40: ids and thunks work for modules that import each other", async 
 });
 
 test("D9: scan returns every workflow that modules export or that their tasks are bound into, in id order", async () => {
-  const found = await scan(approval, Promise.resolve(barrel));
+  const found = await scan(barrel, Promise.resolve(approval));
   assert.deepEqual(found.map(({ id, workflow }) => [id, workflow]), [
     ["approval", approval.Approval],
     ["one", barrel.One],
@@ -163,21 +163,31 @@ test("D9: the id of a graph is checked like that of a builder", () => {
   assert.match(faultsOf(flow).join("\n"), /graph's id is "not an id"/);
 });
 
-test("BLD-07, D9: an id that two classes bind is a fault that names both and where they are", () => {
-  const flow = aloneIn(class First extends Echo {});
+test("BLD-07, D9: an id that two classes of one module bind is a fault that names both and where they are", () => {
+  const flow = newWorkflow("flow");
+  Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })(class First extends Echo {});
   Vertex({ graph: flow, id: "only", ...PLAIN })(class Second extends Echo {});
   assert.throws(() => graphOf(flow), (error: DuplicateVertexError) => {
     assert.equal(error.name, "DuplicateVertexError");
     assert.equal(error.vertexId, "only");
-    assert.match(error.message, /class First in file:.* and class Second in file:.*scan_test/);
+    assert.match(error.message, /class First in file:.*scan_test.* and class Second in file:.*scan_test/);
     return true;
   });
 });
 
 test("BLD-07: one class that binds one id twice is a fault, not a reload", () => {
+  const flow = newWorkflow("flow");
   class Echoes extends Echo {}
-  const flow = aloneIn(Echoes);
+  Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })(Echoes);
   Vertex({ graph: flow, id: "only", ...PLAIN })(Echoes);
+  assert.throws(() => graphOf(flow), { name: "DuplicateVertexError" });
+});
+
+test("BLD-07: two classes without a name that bind one id are a fault, not a reload", () => {
+  const flow = newWorkflow("flow");
+  for (const base of [Echo, class Other extends Echo {}]) {
+    Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })(class extends base {});
+  }
   assert.throws(() => graphOf(flow), { name: "DuplicateVertexError" });
 });
 
@@ -253,6 +263,15 @@ test("D9, FC-40: a thunk that leads nowhere yet is named when its graph is fault
   later.flow = flow;
   assert.ok(Late);
   assert.deepEqual(faultsOf(flow).filter((m) => /late/i.test(m) && !/unreachable/.test(m)), []);
+});
+
+test("D9, FC-40: compiling while a thunk's class is still in its dead zone names the task", () => {
+  const flow = newWorkflow("flow");
+  Vertex({ graph: flow, id: "first", entry: true, to: "last", ...PLAIN })(class extends Echo {});
+  Vertex({ graph: () => Late, id: "last", finish: true, ...PLAIN })(class Task extends Echo {});
+  assert.match(faultsOf(flow)[0] ?? "", /on class Task \(vertex last\): its graph thunk/);
+  const Late = flow;
+  assert.deepEqual(faultsOf(flow), []);
 });
 
 test("D9: scan reports an exported task whose thunk leads nowhere, and an export that is not defined yet", async () => {

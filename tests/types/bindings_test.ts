@@ -218,7 +218,7 @@ class UnknownFieldInRecord extends Draft {}
 class Plain {}
 
 // @ts-expect-error a graph extends Workflow(schema)
-Graph({ id: "plain" })(Plain);
+const misplaced = () => Graph({ id: "plain" })(Plain);
 
 const wait = defineWait("count", z.number());
 const answered: (ctx: TaskContext) => Promise<number> = (ctx) => ctx.waitFor(wait);
@@ -281,5 +281,5 @@ test("D4: accepted and refused bindings type-check as marked, and none of them r
     ...[UndeclaredAmongTargets, UnknownFieldInRecord, AsynchronousReducer],
   ];
   assert.equal(new Set(declared).size, 22);
-  for (const value of [builderTypes, answered, misread]) assert.equal(typeof value, "function");
+  for (const value of [builderTypes, answered, misread, misplaced]) assert.equal(typeof value, "function");
 });
