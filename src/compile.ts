@@ -81,7 +81,11 @@ const consoleLogger: Logger = {
   warn: (message, fields) => console.warn(message, fields),
 };
 
-function taskOf<S>(vertex: CompiledVertex<S>, options: CompileOptions): Task<unknown, unknown> {
+/** The task of a vertex: the instance that it was bound with, or a new one of its class. */
+export function taskOf<S>(
+  vertex: CompiledVertex<S>,
+  options: Pick<CompileOptions, "provide">,
+): Task<unknown, unknown> {
   const { task } = vertex;
   if (task.kind === "instance") return task.task;
   const { provide = (cls) => new cls() } = options;
