@@ -38,11 +38,14 @@ export class CheckpointLog<S> {
   readonly #store: Store;
   readonly #runtime: Runtime;
   readonly #codec: Codec;
+  readonly #writer: string;
+  #written = 0;
 
   constructor(store: Store, runtime: Runtime, codec: Codec = defaultCodec) {
     this.#store = store;
     this.#runtime = runtime;
     this.#codec = codec;
+    this.#writer = runtime.uuid();
   }
 
   /** The run as of its newest record, or `undefined` for an unknown one. */
@@ -129,7 +132,7 @@ export class CheckpointLog<S> {
     const next = change(current);
     const wake = { graphId: next.graphId, graphVersion: next.graphVersion, runId };
     await this.#store.post(runId, {
-      postId: this.#runtime.uuid(),
+      postId: this.#nextId(),
       mailbox: { version: found.mailbox?.version ?? null, value: encodeMailbox(next.mailbox, this.#codec) },
       closed: next.closed,
       ...(current.wake === next.mailbox.wake ? {} : {
@@ -157,6 +160,10 @@ export class CheckpointLog<S> {
     }));
   }
 
+  #nextId(): string {
+    return `${this.#writer}:${this.#written++}`;
+  }
+
   async #write(
     runId: string,
     before: Cursor<S> | undefined,
@@ -172,7 +179,7 @@ export class CheckpointLog<S> {
     const draft = this.#draft(before, checkpoint, write);
     const mailbox = mailboxAfter(before, checkpoint, write);
     const entry: AppendEntry = {
-      appendId: this.#runtime.uuid(),
+      appendId: this.#nextId(),
       at: before?.position ?? null,
       record: draft.bytes,
       parts: draft.parts,

@@ -12,7 +12,7 @@ import type { Timer } from "../runtime/runtime.ts";
 import { announcements } from "./announce.ts";
 import { Bodies } from "./bodies.ts";
 import type { Engine, RunSettings } from "./engine.ts";
-import { notify, type RunEvent } from "./events.ts";
+import { type Hooks, notify, type RunEvent } from "./events.ts";
 import { isOutcome, takeIn } from "./inbox.ts";
 import { Latch } from "./latch.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
@@ -31,6 +31,7 @@ export class Coordinator<S> implements OwnedRun {
   readonly #engine: Engine<S>;
   readonly #settings: RunSettings;
   readonly #owner: Owner;
+  readonly #observers: () => readonly Hooks[];
   readonly #runId: string;
   readonly #latch = new Latch();
   readonly #bodies: Bodies<S>;
@@ -47,7 +48,14 @@ export class Coordinator<S> implements OwnedRun {
   #aborted: { readonly reason: unknown } | undefined;
   #ended = false;
 
-  constructor(engine: Engine<S>, settings: RunSettings, owner: Owner, cursor: Cursor<S>) {
+  constructor(
+    engine: Engine<S>,
+    settings: RunSettings,
+    owner: Owner,
+    cursor: Cursor<S>,
+    observers: () => readonly Hooks[],
+  ) {
+    this.#observers = observers;
     this.#engine = engine;
     this.#settings = settings;
     this.#owner = owner;
@@ -196,6 +204,7 @@ export class Coordinator<S> implements OwnedRun {
       !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item))
     );
     this.#bodies.outdate(rerun);
+    if (this.#observers().length === 0) return;
     for (const told of announcements(before, cursor.checkpoint, events)) this.#tell(told);
   }
 
@@ -221,7 +230,7 @@ export class Coordinator<S> implements OwnedRun {
   }
 
   #tell(event: RunEvent): void {
-    notify([...this.#engine.hooks, ...this.#settings.hooks], this.#engine.logger, event);
+    notify(this.#observers(), this.#engine.logger, event);
   }
 
   #fail(error: unknown): unknown {

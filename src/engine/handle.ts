@@ -17,6 +17,11 @@ export class EventStream {
 
   readonly hooks: Hooks = new Proxy({}, { get: () => (event: RunEvent) => this.#send(event) });
 
+  /** Whether anybody listens. */
+  get isRead(): boolean {
+    return this.#readers.size > 0;
+  }
+
   read(): AsyncIterableIterator<RunEvent> {
     const reader = new Reader(() => this.#readers.delete(reader));
     if (this.#ended) reader.end();

@@ -32,6 +32,10 @@ export function validateCheckpoint<S>(graph: CompiledGraph<S>, checkpoint: Check
   if ((checkpoint.phase === "halted") !== (halt !== undefined)) {
     throw phase(`${checkpoint.phase} ${halt === undefined ? "without" : "with"} a halt`);
   }
+  if (halt !== undefined && halt.kind !== "max_recoveries" && halt.kind !== "load_fault") {
+    const waits = [...executions.values()].find((x) => x.status === "suspended" || x.status === "backoff");
+    if (waits !== undefined) throw phase(`halted by ${halt.kind} while vertex ${waits.vertexId} waits`);
+  }
   if ((checkpoint.phase === "halted" || checkpoint.phase === "paused") && run.status === "running") {
     throw phase(`${checkpoint.phase} while the run is running`);
   }

@@ -6,10 +6,19 @@ import {
   GraphMismatchError,
   GraphVersionMismatchError,
   messageOf,
+  ResumeTerminalError,
 } from "../errors.ts";
 import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
 import type { Engine } from "./engine.ts";
 import { validateCheckpoint } from "./load.ts";
+
+/** What to read of a run. */
+export interface LoadRunOptions {
+  /** Whether the state is decoded. @default true */
+  readonly state?: boolean;
+  /** Whether a run that is over is refused, before its state is looked at. @default false */
+  readonly unfinished?: boolean;
+}
 
 /** Reads runs of one graph: whatever it returns can be worked on by this code, anything else is a typed error. */
 export class Loader<S> {
@@ -21,13 +30,13 @@ export class Loader<S> {
     this.#validator = validator;
   }
 
-  /** The run as of its newest record. Judged in order: its identity, graph, version, state, and the rest. */
-  async load(runId: string, options: { readonly state?: boolean } = {}): Promise<Cursor<S>> {
+  /** The run as of its newest record. Judged in order: its identity, graph, version, end, state, and the rest. */
+  async load(runId: string, options: LoadRunOptions = {}): Promise<Cursor<S>> {
     const { graph, log } = this.#engine;
     const cursor = await log.load(runId, {
       ...options,
       verify: async (checkpoint) => {
-        const { graphId, graphVersion } = checkpoint.run;
+        const { graphId, graphVersion, status } = checkpoint.run;
         if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
         if (graphVersion !== graph.version) {
           throw new GraphVersionMismatchError(
@@ -36,6 +45,9 @@ export class Loader<S> {
             graphVersion,
             await this.#difference(runId),
           );
+        }
+        if (options.unfinished === true && (status === "completed" || status === "cancelled")) {
+          throw new ResumeTerminalError(runId, status);
         }
       },
     });

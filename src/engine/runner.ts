@@ -6,7 +6,6 @@ import {
   CheckpointNotFoundError,
   GraphMismatchError,
   isSuperstepError,
-  ResumeTerminalError,
   RunAbortedError,
   RunExistsError,
 } from "../errors.ts";
@@ -143,8 +142,7 @@ export class Runner<S> {
     if (options.maxSteps !== undefined) positive(options.maxSteps, 1, "resume", "maxSteps");
     if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
     const handle = await this.#claims.asOwner(async (owner) => {
-      const cursor = await this.#loader.load(runId);
-      this.#refuseTerminal(cursor.checkpoint);
+      const cursor = await this.#loader.load(runId, { unfinished: true });
       const absent = await this.#claims.vacate(cursor.checkpoint, options.takeover === true);
       const facts = this.#claims.resumeFacts(cursor, owner, options);
       if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
@@ -245,11 +243,6 @@ export class Runner<S> {
         return stream.read();
       },
     };
-  }
-
-  #refuseTerminal(checkpoint: Checkpoint): void {
-    const { runId, status } = checkpoint.run;
-    if (status === "completed" || status === "cancelled") throw new ResumeTerminalError(runId, status);
   }
 }
 

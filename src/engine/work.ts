@@ -14,14 +14,15 @@ export class Work<S> {
   readonly #stream = new EventStream();
   readonly #coordinator: Coordinator<S>;
   readonly #engine: Engine<S>;
-  readonly #hooks: readonly Hooks[];
+  readonly #observers: () => readonly Hooks[];
   readonly #cursor: Cursor<S>;
 
   constructor(engine: Engine<S>, settings: RunSettings, owner: Owner, cursor: Cursor<S>) {
-    const hooks = [...settings.hooks, this.#stream.hooks];
-    this.#coordinator = new Coordinator(engine, { ...settings, hooks }, owner, cursor);
+    const lasting = [...engine.hooks, ...settings.hooks];
+    const all = [...lasting, this.#stream.hooks];
+    this.#observers = () => this.#stream.isRead ? all : lasting;
+    this.#coordinator = new Coordinator(engine, settings, owner, cursor, this.#observers);
     this.#engine = engine;
-    this.#hooks = [...engine.hooks, ...hooks];
     this.#cursor = cursor;
   }
 
@@ -51,7 +52,7 @@ export class Work<S> {
   #announce(created: Created): void {
     const { checkpoint } = this.#cursor;
     for (const told of announcements(checkpoint, checkpoint, [created])) {
-      notify(this.#hooks, this.#engine.logger, told);
+      notify(this.#observers(), this.#engine.logger, told);
     }
   }
 }
