@@ -10,7 +10,6 @@ import {
   RunExistsError,
 } from "../errors.ts";
 import { canonicalForm, mermaid, type Topology, topology } from "../graph/mod.ts";
-import type { Checkpoint } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import type { RunRecord } from "../model/run.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
