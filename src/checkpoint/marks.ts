@@ -1,7 +1,6 @@
 /**
- * What the value layer knows of every canonical object, kept beside it in weak maps so that nothing shows on the
- * object: its encoded size, and two facts about what is below it. A mark is set once, when the object becomes
- * canonical, and holds for ever because a canonical object never changes.
+ * What the value layer knows of every canonical object: its encoded size, and two facts about what is below it. A mark
+ * is set once, when the object becomes canonical, and holds for ever because a canonical object never changes.
  */
 
 import { utf8Length } from "../runtime/bytes.ts";
@@ -13,22 +12,44 @@ export const LEAVES = 1;
 export const WRAPPED = 2;
 
 const FLAGS = 4;
-const marks = new WeakMap<object, number>();
 const pristine = new WeakMap<object, number | TypedArray>();
 
-/** Makes `value` known as canonical. */
+class Itself {
+  constructor(object: object) {
+    return object;
+  }
+}
+
+/**
+ * A mark is a private field that is put on the object by returning it from the constructor of the base class. Nobody
+ * can see or copy it, and it costs a fraction of a weak map, which one per object of a large state would make slow.
+ */
+class Mark extends Itself {
+  readonly #weight: number;
+
+  constructor(object: object, weight: number) {
+    super(object);
+    this.#weight = weight;
+  }
+
+  static weightOf(object: object): number | undefined {
+    return #weight in object ? (object as Mark).#weight : undefined;
+  }
+}
+
+/** Makes `value` known as canonical, once, and before it is frozen. */
 export function mark(value: object, size: number, flags: number): void {
-  marks.set(value, size * FLAGS + flags);
+  new Mark(value, size * FLAGS + flags);
 }
 
 /** Whether `value` is a canonical object. */
 export function isMarked(value: object): boolean {
-  return marks.has(value);
+  return Mark.weightOf(value) !== undefined;
 }
 
 /** The flags of a canonical object; `undefined` for any other. */
 export function flagsOf(value: object): number | undefined {
-  const found = marks.get(value);
+  const found = Mark.weightOf(value);
   return found === undefined ? undefined : found % FLAGS;
 }
 
@@ -85,7 +106,7 @@ function weigh(value: unknown): number {
     case "undefined":
       return 3 * FLAGS;
     case "object":
-      return value === null ? FLAGS : marks.get(value) ?? FLAGS;
+      return value === null ? FLAGS : Mark.weightOf(value) ?? FLAGS;
     default:
       return FLAGS;
   }
