@@ -91,7 +91,7 @@ export const POLL_MS = 1_000;
 
 /** One owner id of this process. */
 export class Owner {
-  readonly runs = new Map<string, OwnedRun>();
+  readonly runs: Map<string, OwnedRun> = new Map();
   readonly #store: Store;
   readonly #runtime: Runtime;
   readonly #gone: () => void;
