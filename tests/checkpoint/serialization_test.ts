@@ -222,8 +222,8 @@ test("C3, FC-27: 10 000 levels of nesting are refused with a type, 256 are kept"
 });
 
 test("C3: objects that multiply through repeated references are refused before they fill the memory", () => {
-  let value: unknown = [1];
-  for (let i = 0; i < 40; i++) value = [value, value];
+  let value: unknown = {};
+  for (let i = 0; i < 40; i++) value = { a: value, b: value };
   throws(
     () => canonical(value, WHAT),
     (e) => e instanceof SerializationError && e.type === "one value too many",
