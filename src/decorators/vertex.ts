@@ -79,7 +79,7 @@ export function Vertex(options: ErasedOptions): Annotation {
   const module = callerModule(options.module);
   return annotation("@Vertex", (cls) => {
     const graph = requireGraph("@Vertex", cls, options.graph);
-    for (const wait of options.waits ?? []) {
+    for (const wait of Array.isArray(options.waits) ? options.waits : []) {
       const problem = waitProblem(wait);
       if (problem !== undefined) throw new BuildError("@Vertex", `on class ${nameOf(cls)}: ${problem}`);
     }
@@ -90,12 +90,12 @@ export function Vertex(options: ErasedOptions): Annotation {
       id,
       entry,
       finish,
-      to: Object.freeze(typeof to === "string" ? [to] : [...to]),
-      route: route === undefined ? undefined : Object.freeze({ ...route, targets: [...route.targets] }),
+      to: typeof to === "string" ? [to] : copied(to),
+      route: route === undefined ? undefined : Object.freeze({ ...route, targets: copied(route.targets) }),
       binding: Object.freeze({
         ...(label === undefined ? {} : { label }),
         ...(join === undefined ? {} : { join }),
-        ...(waits === undefined ? {} : { waits: Object.freeze([...waits]) }),
+        ...(waits === undefined ? {} : { waits: copied(waits) }),
         ...(select === undefined ? {} : { select }),
         ...(each === undefined ? {} : { each }),
         reduce,
@@ -105,4 +105,9 @@ export function Vertex(options: ErasedOptions): Annotation {
     prependOwn(cls, records.vertex, vertex);
     noteBound(Object.freeze({ cls, vertex }));
   });
+}
+
+/** A list that the caller cannot change any more. What is no list is left for the builder to refuse. */
+function copied<T>(list: readonly T[]): readonly T[] {
+  return Array.isArray(list) ? Object.freeze([...list]) : list;
 }

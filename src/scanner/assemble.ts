@@ -63,7 +63,9 @@ export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
       >;
       builder.addVertex({ ...erased, ...policiesOf<S>(cls, workflow) });
     });
-    for (const to of vertex.to) attempt(() => builder.addEdge(vertex.id, to));
+    for (const to of Array.isArray(vertex.to) ? vertex.to : [vertex.to]) {
+      attempt(() => builder.addEdge(vertex.id, to));
+    }
     const { route } = vertex;
     if (route !== undefined) attempt(() => builder.addConditionalEdge(vertex.id, route as never));
   }

@@ -92,3 +92,9 @@ test("H1: Mermaid colours vertices by their status, and knows no others", () => 
   const defined = [...text.matchAll(/classDef (\w+) /g)].map(([, name]) => name);
   assert.deepEqual(defined, ["done", "suspended"]);
 });
+
+test("H1: a vertex may have the name of something that every object has", () => {
+  const graph = graphWith(["constructor"]).build({ entry: "constructor", finish: "constructor" });
+  assert.doesNotMatch(mermaid(graph), /class v0/);
+  assert.match(mermaid(graph, Object.fromEntries([["constructor", "failed" as const]])), /class v0 failed/);
+});

@@ -125,6 +125,18 @@ test("D9: the faults of one workflow come all at once; a vertex that could not b
   assert.match(faults[2] ?? "", /unknown vertex "nowhere"/);
 });
 
+test("D9: lists that are none are refused by name, for callers without types", () => {
+  const flow = newWorkflow("flow");
+  const more = { to: 7, waits: "verdict", route: { pick: () => "a" } };
+  Vertex({ graph: flow, id: "a", entry: true, finish: true, ...PLAIN, ...as<Record<never, never>>(more) })(
+    class extends Echo {},
+  );
+  const faults = faultsOf(flow);
+  assert.match(faults[0] ?? "", /vertex a: waits is "verdict"/);
+  assert.match(faults[1] ?? "", /AddEdge: to is 7/);
+  assert.match(faults[2] ?? "", /AddConditionalEdge: vertex a: targets is undefined/);
+});
+
 test("D8: a workflow has one entry and at least one finish", () => {
   const none = newWorkflow("none");
   Vertex({ graph: none, id: "a", ...PLAIN })(class extends Echo {});
