@@ -7,15 +7,7 @@ import {
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type {
-  Appended,
-  AppendEntry,
-  ClosedWait,
-  PartRef,
-  Position,
-  Store,
-  WaitLookup,
-} from "../store/store.ts";
+import type { Appended, AppendEntry, ClosedWait, PartRef, Position, Store } from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
 import { applyPatch, type Patch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
@@ -70,7 +62,7 @@ export class CheckpointLog<S> {
     if (checkpoint.run.runId !== runId) throw new GraphRunMismatchError(runId, checkpoint.run.runId);
     await options.verify?.(checkpoint);
     const mailbox = tail.mailbox === null
-      ? { version: null, content: { answers: [] } }
+      ? noMailbox(checkpoint.run.graphVersion)
       : { version: tail.mailbox.version, content: decodeMailbox(tail.mailbox.value, this.#codec, runId) };
     const cursor: Cursor<S> = {
       checkpoint,
@@ -124,24 +116,22 @@ export class CheckpointLog<S> {
     return { ...cursor, mailbox: { version: found.mailbox.version, content } };
   }
 
-  /** Accepts answers: they wait in the mailbox until the run takes them in. No head is moved. */
-  async post(runId: string, found: WaitLookup, change: MailboxChange): Promise<void> {
-    const current = found.mailbox === null
-      ? { answers: [] }
-      : decodeMailbox(found.mailbox.value, this.#codec, runId);
-    const next = change(current);
-    const wake = { graphId: next.graphId, graphVersion: next.graphVersion, runId };
+  /** Changes the mailbox without moving the head; `MailboxConflictError` when it is not the one found any more. */
+  async post(runId: string, found: FoundMailbox, change: MailboxChange): Promise<void> {
+    const current = decodeMailbox(found.value, this.#codec, runId);
+    const { mailbox, closed, graphId } = await change(current);
+    const row = { runId, graphId, graphVersion: current.graphVersion };
     await this.#store.post(runId, {
       postId: this.#nextId(),
-      mailbox: { version: found.mailbox?.version ?? null, value: encodeMailbox(next.mailbox, this.#codec) },
-      closed: next.closed,
-      ...(current.wake === next.mailbox.wake ? {} : {
+      mailbox: { version: found.version, value: encodeMailbox(mailbox, this.#codec) },
+      closed,
+      ...(current.wake === mailbox.wake ? {} : {
         wake: {
-          ...(current.wake === undefined ? {} : { from: { ...wake, due: current.wake } }),
-          ...(next.mailbox.wake === undefined ? {} : { to: { ...wake, due: next.mailbox.wake } }),
+          ...(current.wake === undefined ? {} : { from: { ...row, due: current.wake } }),
+          ...(mailbox.wake === undefined ? {} : { to: { ...row, due: mailbox.wake } }),
         },
       }),
-      ...(next.mailbox.owner === undefined ? {} : { poke: next.mailbox.owner }),
+      ...(mailbox.owner === undefined ? {} : { poke: mailbox.owner }),
     });
   }
 
@@ -198,7 +188,7 @@ export class CheckpointLog<S> {
       state: write.state,
       position: appended.position,
       mailbox: mailbox === undefined
-        ? before?.mailbox ?? { version: null, content: { answers: [] } }
+        ? before?.mailbox ?? noMailbox(run.graphVersion)
         : { version: appended.mailbox ?? null, content: mailbox },
       layout: draft.layout,
       deltas: draft.deltas,
@@ -339,13 +329,22 @@ export interface LoadOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A mailbox as the store holds it. */
+export interface FoundMailbox {
+  readonly version: string;
+  readonly value: Uint8Array;
+}
+
 /** Makes the next mailbox of a run from the current one. */
-export type MailboxChange = (mailbox: Mailbox) => {
+export type MailboxChange = (mailbox: Mailbox) => Promise<{
   readonly mailbox: Mailbox;
   readonly closed: readonly ClosedWait[];
   readonly graphId: string;
-  readonly graphVersion: string;
-};
+}>;
+
+function noMailbox(graphVersion: string): { readonly version: null; readonly content: Mailbox } {
+  return { version: null, content: { graphVersion, answers: [] } };
+}
 
 /** A record with its place and size. */
 export interface HistoryRecord extends LogRecord {

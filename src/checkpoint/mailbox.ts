@@ -10,6 +10,8 @@ import type { RecordEvent } from "./records.ts";
  * that one version check decides every race between an answer, an expiry, a claim, a release and a cancellation.
  */
 export interface Mailbox {
+  /** The version of the graph that the run was begun under. */
+  readonly graphVersion: string;
   readonly owner?: string;
   /** When an unowned run is due. Never present together with `owner`. */
   readonly wake?: number;
@@ -26,6 +28,7 @@ export interface PostedAnswer {
 }
 
 const shape = z.object({
+  graphVersion: z.string(),
   owner: z.string().exactOptional(),
   wake: z.number().exactOptional(),
   answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
@@ -90,6 +93,7 @@ export function mailboxAfter(
   }
   const content = before?.mailbox.content;
   return {
+    graphVersion: checkpoint.run.graphVersion,
     ...(owner === undefined ? {} : { owner }),
     ...(owner === undefined && write.wake !== undefined && !ended ? { wake: write.wake } : {}),
     answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),

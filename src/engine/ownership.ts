@@ -59,7 +59,23 @@ export class Ownership {
     await this.#store.owners.register(owner.id, this.#runtime.now());
     this.#owners.set(owner.id, owner);
     this.#current = owner;
+    void this.#sweep();
     return owner;
+  }
+
+  /** Removes the keys of processes that ended without owning anything. */
+  async #sweep(): Promise<void> {
+    const { owners } = this.#store;
+    try {
+      for (const { ownerId, beatAt, beatVersion, buried } of await owners.list()) {
+        if (this.#runtime.now() - beatAt < SWEEP_MS || (await owners.ownedBy(ownerId, 1)).length > 0) {
+          continue;
+        }
+        if (buried || await owners.bury(ownerId, beatVersion)) await owners.forget(ownerId);
+      }
+    } catch {
+      // The next process that registers tries again.
+    }
   }
 }
 
@@ -86,6 +102,8 @@ export interface OwnedRun {
 export const BEAT_MS = 5_000;
 /** How long an owner counts as alive after its last beat, in milliseconds. */
 export const LEASE_MS = 15_000;
+/** How long an idle owner is left alone, in milliseconds; one that is swept registers again when it is needed. */
+const SWEEP_MS = 4 * LEASE_MS;
 /** How often pokes are read, in milliseconds. */
 export const POLL_MS = 1_000;
 

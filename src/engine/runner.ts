@@ -3,6 +3,7 @@ import { digest } from "../checkpoint/digest.ts";
 import type { Created } from "../checkpoint/records.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import {
+  AnswerError,
   CheckpointNotFoundError,
   GraphMismatchError,
   isSuperstepError,
@@ -11,6 +12,7 @@ import {
 } from "../errors.ts";
 import { canonicalForm, mermaid, type Topology, topology } from "../graph/mod.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { isId } from "../model/ids.ts";
 import type { RunRecord } from "../model/run.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
 import { checkedAnswer, refusal } from "./answers.ts";
@@ -157,35 +159,46 @@ export class Runner<S> {
    */
   async answer(runId: string, waitId: string, value: unknown): Promise<void> {
     checkedRunId(runId, "answer");
-    const { graph, runtime, log, ownership } = this.#engine;
-    for (;;) {
-      const found = await this.#store.wait(runId, waitId.slice(0, 200));
-      if (found.head === null) throw new CheckpointNotFoundError(runId);
-      const now = runtime.now();
-      const { open } = found;
-      if (open === null || found.closed !== null || (open.deadline !== undefined && open.deadline <= now)) {
-        const { checkpoint, mailbox } = await this.#loader.load(runId, { state: false });
-        const posted = mailbox.content.answers.some((a) => a.waitId === waitId);
-        throw refusal(graph, checkpoint, waitId, found.closed, posted, now);
-      }
-      if (open.graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, open.graphId);
-      const answer = checkedAnswer(graph, open, value);
-      const { revision } = found.head.position;
-      try {
-        await log.post(runId, found, (mailbox) => ({
+    if (!isId(waitId)) {
+      const shown = String(waitId).slice(0, 200);
+      throw new AnswerError("unknown", runId, shown, "it is no wait id; list them with waits({ runId })");
+    }
+    while (!await this.#accept(runId, waitId, value));
+    this.#engine.ownership.poke(runId);
+  }
+
+  /** One try to accept an answer; false when the mailbox has changed meanwhile. */
+  async #accept(runId: string, waitId: string, value: unknown): Promise<boolean> {
+    const { graph, runtime, log } = this.#engine;
+    const { head, open, closed, mailbox: found } = await this.#store.wait(runId, waitId);
+    if (head === null) throw new CheckpointNotFoundError(runId);
+    const at = runtime.now();
+    if (found === null || open === null || closed !== null || (open.deadline ?? Infinity) <= at) {
+      const { checkpoint, mailbox } = await this.#loader.load(runId, { state: false });
+      const posted = mailbox.content.answers.some((a) => a.waitId === waitId);
+      throw refusal(graph, checkpoint, waitId, closed, posted, at);
+    }
+    const { graphId, openedAt } = open;
+    if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
+    const answer = checkedAnswer(graph, open, value);
+    try {
+      await log.post(runId, found, async (mailbox) => {
+        // Another version of the code may check answers in another way; loading says what differs.
+        if (mailbox.graphVersion !== graph.version) await this.#loader.load(runId, { state: false });
+        return {
           mailbox: {
             ...mailbox,
-            answers: [...mailbox.answers, { waitId, value: answer, at: now }],
-            ...(mailbox.owner === undefined ? { wake: Math.min(now, mailbox.wake ?? now) } : {}),
+            answers: [...mailbox.answers, { waitId, value: answer, at }],
+            ...(mailbox.owner === undefined ? { wake: Math.min(at, mailbox.wake ?? at) } : {}),
           },
-          closed: [{ runId, waitId, openedAt: open.openedAt, reason: "answered", revision }],
-          graphId: open.graphId,
-          graphVersion: graph.version,
-        }));
-        return ownership.poke(runId);
-      } catch (error) {
-        if (!isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
-      }
+          closed: [{ runId, waitId, openedAt, reason: "answered", revision: head.position.revision }],
+          graphId,
+        };
+      });
+      return true;
+    } catch (error) {
+      if (isSuperstepError(error, "MAILBOX_CONFLICT")) return false;
+      throw error;
     }
   }
 

@@ -172,7 +172,7 @@ class Core<S> {
     if (routing.kind === "halted") {
       this.#errors.set("", routing.error);
       this.#record({ type: "halted", halt: routing.halt });
-      this.#stop();
+      this.#stop(this.#checkpoint.run.deadline);
       return false;
     }
     const { routes, frontier, arrivals } = routing;
@@ -206,7 +206,7 @@ class Core<S> {
   #halt(kind: "max_steps" | "max_recoveries", error: Error, step: number): void {
     this.#errors.set("", error);
     this.#record({ type: "halted", halt: { kind, step, message: error.message } });
-    this.#stop();
+    this.#stop(kind === "max_steps" ? this.#checkpoint.run.deadline : undefined);
   }
 
   /** The step is unsettled: work goes on, or the process waits for a timer, or the run is released. */
