@@ -29,20 +29,10 @@
 
 import { messageOf, SerializationError } from "../errors.ts";
 import { CodecError } from "./codec_error.ts";
-import { copyBytes, describe, type Kind, kindOf, MAX_DEPTH, timeOf } from "./kinds.ts";
-import {
-  arrayHeader,
-  entriesHeader,
-  isMarked,
-  isMarkedText,
-  mark,
-  markLeaf,
-  setHeader,
-  textSize,
-  Weight,
-  WRAPPED,
-} from "./marks.ts";
+import { describe, type Kind, kindOf, MAX_DEPTH, timeOf } from "./kinds.ts";
+import { isMarked } from "./marks.ts";
 import { Path, type Segment } from "./path.ts";
+import { sealArray, sealBytes, sealDate, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 const MAX_VALUES = 1_000_000;
 
@@ -278,67 +268,3 @@ export class Walk {
     throw this.refusal("a collection with properties of its own", "only its entries can be stored");
   }
 }
-
-/** Freezes an object of canonical values. */
-export function sealRecord<T extends Record<string, unknown>>(record: T): T {
-  const keys = Object.keys(record);
-  const wrapped = keys.some(isMarkedText);
-  const weight = new Weight(entriesHeader(keys.length, wrapped));
-  for (const key of keys) {
-    weight.size += textSize(key);
-    weight.add(record[key]);
-  }
-  mark(record, weight.size, wrapped ? weight.flags | WRAPPED : weight.flags);
-  return Object.freeze(record);
-}
-
-/** Freezes an array of canonical values; `weight` where it is known already. */
-export function sealArray(array: unknown[], weight?: Weight): readonly unknown[] {
-  if (weight === undefined) {
-    weight = new Weight(arrayHeader(array.length));
-    for (const value of array) weight.add(value);
-  }
-  mark(array, weight.size, weight.flags);
-  return Object.freeze(array);
-}
-
-/** Makes a Map of canonical keys and values read-only. */
-export function sealMap(map: Map<unknown, unknown>): ReadonlyMap<unknown, unknown> {
-  const weight = new Weight(entriesHeader(map.size, true));
-  for (const [key, value] of map) {
-    weight.add(key);
-    weight.add(value);
-  }
-  mark(map, weight.size, weight.flags | WRAPPED);
-  Object.defineProperties(map, MAP_MUTATORS);
-  return Object.freeze(map);
-}
-
-/** Makes a Set of canonical elements read-only. */
-export function sealSet(set: Set<unknown>): ReadonlySet<unknown> {
-  const weight = new Weight(setHeader(set.size));
-  for (const value of set) weight.add(value);
-  mark(set, weight.size, weight.flags);
-  Object.defineProperties(set, SET_MUTATORS);
-  return Object.freeze(set);
-}
-
-function sealDate(time: number): Date {
-  const date = new Date(time);
-  markLeaf(date, time);
-  return date;
-}
-
-function sealBytes(value: object): object {
-  const bytes = copyBytes(value);
-  markLeaf(bytes, copyBytes(bytes));
-  return bytes;
-}
-
-function readOnly(): never {
-  throw new TypeError("superstep: this collection is read-only: change it in a reducer, or copy it first");
-}
-
-// Own properties, not a subclass: the prototype stays Map's, so the copy a draft makes is an ordinary Map.
-const MAP_MUTATORS = { set: { value: readOnly }, delete: { value: readOnly }, clear: { value: readOnly } };
-const SET_MUTATORS = { add: { value: readOnly }, delete: { value: readOnly }, clear: { value: readOnly } };

@@ -5,10 +5,11 @@
  */
 
 import { sameBytes } from "../runtime/bytes.ts";
-import { sealArray, sealMap, sealRecord, sealSet, Walk } from "./canonical.ts";
+import { Walk } from "./canonical.ts";
 import { kindOf, timeOf, type TypedArray } from "./kinds.ts";
 import { arrayHeader, flagsOf, sizeOf, Weight } from "./marks.ts";
 import { ARRAY, COLLECTION, MAP, type Patch, RECORD, SET, TEXT } from "./patch.ts";
+import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 export { applyPatch, type Patch } from "./patch.ts";
 

@@ -1,7 +1,7 @@
-import { sealArray, sealMap, sealRecord, sealSet } from "./canonical.ts";
 import { CodecError } from "./codec_error.ts";
 import type { Kind } from "./kinds.ts";
 import { sizeOf, textSize } from "./marks.ts";
+import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 /** The kinds that hold entries. */
 export type Container = Exclude<Kind, "date" | "bytes">;

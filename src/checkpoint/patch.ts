@@ -1,6 +1,7 @@
-import { sealArray, sealMap, sealRecord, sealSet, Walk } from "./canonical.ts";
+import { Walk } from "./canonical.ts";
 import { CodecError } from "./codec_error.ts";
 import { kindOf } from "./kinds.ts";
+import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 export const SET = 0;
 export const RECORD = 1;
