@@ -62,9 +62,20 @@ export class Attempt {
     } catch (error) {
       settlement = await this.#settle({ error });
     }
-    if (this.#ended) return this.#info.late(settlement);
+    if (this.#ended) return this.#obeyed(settlement) ? undefined : this.#info.late(settlement);
     this.#end();
     this.#done(settlement);
+  }
+
+  /** Whether the body ended because its signal told it to: then there is nothing to report. */
+  #obeyed(settlement: Settlement): boolean {
+    const { aborted, reason } = this.#controller.signal;
+    if (!aborted || settlement.kind !== "failed") return false;
+    try {
+      return settlement.error === reason || (settlement.error as Error).name === "AbortError";
+    } catch {
+      return false;
+    }
   }
 
   async #settle(body: { readonly output: unknown } | { readonly error: unknown }): Promise<Settlement> {
