@@ -25,8 +25,18 @@ export interface GraphErrorHandler<S> {
  *
  * @example
  * ```ts
- * @OnError({ graph: Approval, match: QuotaError, route: "later" })
- * @OnError({ graph: Approval, route: "ticket", record: (s, e) => { s.lastError = e.message; } })
+ * @Graph({ id: "support" })
+ * class Support extends Workflow(z.object({ question: z.string(), lastError: z.string().optional() })) {}
+ *
+ * class QuotaError extends Error {}
+ *
+ * @OnError({ graph: Support, match: QuotaError, route: "later" })
+ * @OnError({ graph: Support, route: "ticket", record: (s, e) => { s.lastError = e.message; } })
+ * class Ask {
+ *   execute(question: string): string {
+ *     throw new QuotaError(question);
+ *   }
+ * }
  * ```
  */
 export function OnError(policy: "pause", scope?: PolicyScope): Annotation;

@@ -9,6 +9,11 @@ import { type PolicyScope, scopeOf } from "./scope.ts";
  * @example
  * ```ts
  * @Retry({ maxAttempts: 3, backoff: { initial: "200ms", factor: 2, max: "10s", jitter: true } })
+ * class Download {
+ *   async execute(url: string): Promise<string> {
+ *     return await (await fetch(url)).text();
+ *   }
+ * }
  * ```
  */
 export function Retry(options: RetryPolicy & PolicyScope): Annotation {

@@ -10,6 +10,11 @@ import { type PolicyScope, scopeOf } from "./scope.ts";
  * @example
  * ```ts
  * @Timeout({ attempt: "30s", total: "2m" })
+ * class Download {
+ *   async execute(url: string, ctx: TaskContext): Promise<string> {
+ *     return await (await fetch(url, { signal: ctx.signal })).text();
+ *   }
+ * }
  * ```
  */
 export function Timeout(options: Duration | (TimeoutPolicy & PolicyScope)): Annotation {

@@ -61,12 +61,19 @@ type ErasedOptions =
  *
  * @example
  * ```ts
+ * @Graph({ id: "approval", version: 1 })
+ * class Approval extends Workflow(z.object({ question: z.string(), draft: z.string().optional() })) {}
+ *
  * @Vertex({
  *   graph: Approval, id: "draft", entry: true, to: "review",
- *   select: (s) => ({ text: s.question }),
- *   reduce: (s, out: Answer) => { s.draft = out.text; },
+ *   select: (s) => s.question,
+ *   reduce: (s, text: string) => { s.draft = text; },
  * })
- * class Draft implements Task<Query, Answer> { … }
+ * class Draft implements Task<string, string> {
+ *   execute(question: string): string {
+ *     return `About ${question}`;
+ *   }
+ * }
  * ```
  */
 export function Vertex<S, I, O, const T extends string>(

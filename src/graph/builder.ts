@@ -65,6 +65,12 @@ interface ErasedVertex<S> extends VertexBase<S> {
  *
  * @example
  * ```ts
+ * class Greet implements Task<string, string> {
+ *   execute(name: string): string {
+ *     return `Hello ${name}`;
+ *   }
+ * }
+ *
  * const graph = new GraphBuilder({ id: "greet", schema: z.object({ name: z.string(), text: z.string().optional() }) })
  *   .addVertex({ id: "greet", task: Greet, select: (s) => s.name, reduce: (s, text) => { s.text = text; } })
  *   .build({ entry: "greet", finish: "greet" });

@@ -47,7 +47,7 @@ export function graphOf<S>(workflow: WorkflowClass<S>): CompiledGraph<S> {
  * @throws the one fault that there is, or {@link BuildFaultsError} with all of them
  *
  * @example
- * ```ts
+ * ```ts ignore
  * const workflows = await scan(import("./approval.ts"), import("./tasks.ts"));
  * ```
  */

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers";
+import { setImmediate, setTimeout } from "node:timers";
 import type { Runtime, Timer, TimerOptions } from "../runtime/runtime.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 
@@ -10,9 +10,28 @@ export interface VirtualClockOptions {
   readonly seed?: number;
 }
 
+/** Options of {@link VirtualClock.drive}. */
+export interface DriveOptions {
+  /** Called before time is moved; true when it did something, so that time need not move yet. */
+  readonly idle?: () => boolean | Promise<boolean>;
+}
+
+/** A runtime on the time of a clock whose timers can be stopped for good, as those of a process that is killed. */
+export interface ClockFork extends Runtime {
+  /** From now on nothing fires any more. */
+  stop(): void;
+  /** As {@link VirtualClock.sleep}; never resolves once the fork is stopped. */
+  sleep(by: Duration): Promise<void>;
+  /** As {@link VirtualClock.observe}; a fork that is stopped has no bodies. */
+  observe<T>(body: () => T | Promise<T>, signal?: AbortSignal): T | Promise<T>;
+}
+
 /**
  * A clock that stands still until it is moved. Timers fire in order of their time; ids and randomness come from a seed,
  * so that a run is the same every time.
+ *
+ * 1. Time never moves while work that is held is pending, or while anything happens that needs no time.
+ * 2. While bodies that are observed do real work, time moves only after they have been given real time to settle.
  *
  * @example
  * ```ts
@@ -27,27 +46,39 @@ export interface VirtualClockOptions {
  */
 export class VirtualClock implements Runtime {
   readonly #timers = new Set<PendingTimer>();
+  readonly #bodies = new Set<Bodies>();
+  readonly #own: Bodies = { running: 0, asleep: 0 };
   #now: number;
   #seed: number;
   #order = 0;
+  /** Grows with everything that happens. */
+  #activity = 0;
+  #held = 0;
 
   constructor(options: VirtualClockOptions = {}) {
     this.#now = options.start ?? Date.UTC(2026, 0, 1);
     this.#seed = options.seed ?? 1;
+    this.#bodies.add(this.#own);
   }
 
   now(): number {
+    this.#activity++;
     return this.#now;
   }
 
   wakeAt(at: number, run: () => void, options: TimerOptions = {}): Timer {
+    this.#activity++;
     const timer = { at, run, order: this.#order++, keepAlive: options.keepAlive ?? true };
     this.#timers.add(timer);
     return { cancel: () => this.#timers.delete(timer) };
   }
 
   macrotask(run: () => void): void {
-    setImmediate(run);
+    this.#activity++;
+    setImmediate(() => {
+      this.#activity++;
+      run();
+    });
   }
 
   /** A number in [0, 1) from the seed. */
@@ -58,6 +89,7 @@ export class VirtualClock implements Runtime {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
+  /** A UUIDv7 from the time and the seed. */
   uuid(): string {
     const hex = Array.from(
       { length: 4 },
@@ -74,29 +106,19 @@ export class VirtualClock implements Runtime {
 
   /** When the next timer that keeps a process alive is due, if there is one. */
   get next(): number | undefined {
-    let at: number | undefined;
-    for (const timer of this.#timers) {
-      if (timer.keepAlive && (at === undefined || timer.at < at)) at = timer.at;
-    }
-    return at;
+    return this.#earliest((timer) => timer.keepAlive)?.at;
   }
 
   /** Moves time forward, firing every timer on the way and letting what it wakes settle before the next one. */
   async advance(by: Duration): Promise<void> {
-    const ms = toMs(by);
-    if (ms === undefined) {
-      throw new RangeError(
-        `cannot advance a clock by ${String(by)}; give milliseconds or a text such as "30s"`,
-      );
-    }
-    await this.advanceTo(this.#now + ms);
+    await this.advanceTo(this.#now + spanOf(by, "advance"));
   }
 
   /** As {@link VirtualClock.advance}, to a time. */
   async advanceTo(at: number): Promise<void> {
     await this.settle();
     for (;;) {
-      const timer = this.#earliest();
+      const timer = this.#earliest(() => true);
       if (timer === undefined || timer.at > at) break;
       this.#timers.delete(timer);
       this.#now = Math.max(this.#now, timer.at);
@@ -108,12 +130,82 @@ export class VirtualClock implements Runtime {
 
   /** Sets the time back or forth without firing anything, as a wall clock that was corrected. */
   step(by: Duration): void {
-    this.#now += toMs(by) ?? 0;
+    this.#now += spanOf(by, "step");
   }
 
-  /** Lets everything run that needs no time: microtasks and macrotasks, as long as they follow each other. */
+  /** Resolves when time has moved on by `by`; for fakes that take their time. */
+  sleep(by: Duration): Promise<void> {
+    return this.#sleep(this, this.#own, by);
+  }
+
+  /** Keeps time from moving until `work` has settled: it takes real time, as reading a file does. */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held++;
+    try {
+      return await work;
+    } finally {
+      this.#held--;
+      this.#activity++;
+    }
+  }
+
+  /**
+   * Runs a body that may do real work. {@link VirtualClock.drive} gives it real time before it moves time, unless it
+   * sleeps on this clock; one that hangs does not stop time for ever.
+   *
+   * @param signal Ends the observation: whoever aborts a body does not wait for it.
+   */
+  observe<T>(body: () => T | Promise<T>, signal?: AbortSignal): T | Promise<T> {
+    return this.#observe(this.#own, body, signal);
+  }
+
+  /** A runtime that shares the time, the ids and the randomness of this clock and can be stopped. */
+  fork(): ClockFork {
+    const bodies: Bodies = { running: 0, asleep: 0 };
+    const timers = new Set<Timer>();
+    let stopped = false;
+    this.#bodies.add(bodies);
+    const fork: ClockFork = {
+      now: () => this.now(),
+      random: () => this.random(),
+      uuid: () => this.uuid(),
+      macrotask: (run) => this.macrotask(() => stopped || run()),
+      wakeAt: (at, run, options) => {
+        if (stopped) return { cancel: () => {} };
+        const timer = this.wakeAt(at, () => {
+          timers.delete(timer);
+          run();
+        }, options);
+        timers.add(timer);
+        return {
+          cancel: () => {
+            timers.delete(timer);
+            timer.cancel();
+          },
+        };
+      },
+      sleep: (by) => this.#sleep(fork, bodies, by),
+      observe: (body, signal) => this.#observe(bodies, body, signal),
+      stop: () => {
+        stopped = true;
+        for (const timer of timers) timer.cancel();
+        timers.clear();
+        this.#bodies.delete(bodies);
+        this.#activity++;
+      },
+    };
+    return fork;
+  }
+
+  /** Lets everything run that needs no time, and everything that is held. */
   async settle(): Promise<void> {
-    for (let i = 0; i < QUIET_TURNS; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+    let quiet = 0;
+    for (let turn = 0; quiet < QUIET_TURNS && turn < MOST_TURNS; turn++) {
+      const before = this.#activity;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (this.#held > 0) turn = 0;
+      quiet = this.#held > 0 || this.#activity !== before ? 0 : quiet + 1;
+    }
   }
 
   /**
@@ -121,30 +213,81 @@ export class VirtualClock implements Runtime {
    *
    * @throws {Error} when nothing is left that could end the work
    */
-  async drive<T>(work: Promise<T>): Promise<T> {
+  async drive<T>(work: Promise<T>, options: DriveOptions = {}): Promise<T> {
     let over = false;
     const ended = work.finally(() => over = true);
     ended.catch(() => {});
-    let idle = 0;
-    while (!over) {
+    let waited = 0;
+    let lonely = 0;
+    let seen = -1;
+    for (;;) {
       await this.settle();
-      if (over) break;
+      if (over) return await ended;
+      if (this.#activity !== seen) waited = 0;
+      if (await options.idle?.()) continue;
       const { next } = this;
-      if (next !== undefined) {
-        idle = 0;
-        await this.advanceTo(next);
-      } else if (++idle > IDLE_TURNS) {
+      const detached = this.#earliest(() => true)?.at;
+      const busy = this.#isBusy();
+      const canMove = next !== undefined ||
+        detached !== undefined && lonely < (busy ? BUSY_MOVES : LONELY_MOVES);
+      if (canMove && (!busy || waited >= GRACE_MS)) {
+        lonely = next === undefined ? lonely + 1 : 0;
+        await this.advanceTo(next ?? detached!);
+        waited = 0;
+      } else if (waited >= (busy ? PATIENCE_MS : IDLE_MS)) {
         throw new Error(
           "superstep: the work waits for something that no timer brings; answer it, or look for a promise that never settles",
         );
       }
+      seen = this.#activity;
+      if (busy || !canMove) {
+        await new Promise<void>((resolve) => setTimeout(resolve, 1));
+        waited++;
+      }
     }
-    return await ended;
   }
 
-  #earliest(): PendingTimer | undefined {
+  #isBusy(): boolean {
+    for (const { running, asleep } of this.#bodies) if (running > asleep) return true;
+    return false;
+  }
+
+  async #sleep(runtime: Runtime, bodies: Bodies, by: Duration): Promise<void> {
+    const until = this.#now + spanOf(by, "sleep");
+    bodies.asleep++;
+    await new Promise<void>((resolve) => runtime.wakeAt(until, resolve));
+    bodies.asleep--;
+  }
+
+  #observe<T>(bodies: Bodies, body: () => T | Promise<T>, signal: AbortSignal | undefined): T | Promise<T> {
+    let running = true;
+    const end = () => {
+      signal?.removeEventListener("abort", end);
+      this.#activity++;
+      if (running) bodies.running--;
+      running = false;
+    };
+    bodies.running++;
+    signal?.addEventListener("abort", end);
+    let answer: T | Promise<T>;
+    try {
+      answer = body();
+    } catch (error) {
+      end();
+      throw error;
+    }
+    if (!(answer instanceof Promise)) {
+      end();
+      return answer;
+    }
+    answer.then(end, end);
+    return answer;
+  }
+
+  #earliest(which: (timer: PendingTimer) => boolean): PendingTimer | undefined {
     let first: PendingTimer | undefined;
     for (const timer of this.#timers) {
+      if (!which(timer)) continue;
       if (
         first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)
       ) first = timer;
@@ -160,6 +303,29 @@ interface PendingTimer {
   readonly keepAlive: boolean;
 }
 
-/** Macrotasks after which nothing that needs no time is left: a body, its append and its next step take fewer. */
+/** Bodies that are observed together; those asleep on the clock do no real work. */
+interface Bodies {
+  running: number;
+  asleep: number;
+}
+
+function spanOf(by: Duration, what: string): number {
+  const ms = toMs(by);
+  if (ms !== undefined) return ms;
+  throw new RangeError(
+    `superstep: cannot ${what} a clock by ${String(by)}; give milliseconds or a text such as "30s"`,
+  );
+}
+
+/** Macrotasks without any activity after which nothing that needs no time is left. */
 const QUIET_TURNS = 12;
-const IDLE_TURNS = 200;
+/** A bound for code that keeps itself busy without needing time. */
+const MOST_TURNS = 100_000;
+/** Real milliseconds that a working body gets before time moves. */
+const GRACE_MS = 25;
+/** Real milliseconds without anything happening after which nothing will: without and with a body at work. */
+const IDLE_MS = 1_000;
+const PATIENCE_MS = 30_000;
+/** How often time moves to timers that keep no process alive when there are no others: more than a lease of beats. */
+const LONELY_MOVES = 200;
+const BUSY_MOVES = PATIENCE_MS / GRACE_MS;

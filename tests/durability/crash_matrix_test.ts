@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Store } from "../../src/store/store.ts";
+import { crashTest, testRunner, VirtualClock } from "../../src/testing/mod.ts";
+import type { OpenedStore } from "../../src/testing/mod.ts";
+import { openDenoKv, openMemory } from "../support/stores.ts";
+import { answersOf, bodiesOf, END, everything, scenario } from "./everything.ts";
+
+test("the graph with everything does all of it when nothing goes wrong", async () => {
+  const happened: string[] = [];
+  const clock = new VirtualClock();
+  const runner = testRunner(everything, {
+    clock,
+    answers: answersOf,
+    tasks: bodiesOf({
+      happen: (key) => void happened.push(key),
+      sleep: (by) => clock.sleep(by),
+    }),
+  });
+  const { status, state, path } = await runner.run(scenario.input);
+  assert.equal(status, "completed");
+  const { voters: _, ...rest } = state;
+  assert.deepEqual(rest, END);
+  assert.deepEqual(path, [
+    "intake",
+    ...["left", "right", "gather"],
+    ...["left", "right", "gather"],
+    "votes",
+    "excuse",
+    "loop",
+    "approve",
+    "big",
+    "end",
+  ]);
+  assert.equal(new Set(happened).size, happened.length);
+});
+
+const stores: Readonly<Record<string, () => Promise<OpenedStore>>> = {
+  memory: openMemory,
+  "a Deno KV file": openDenoKv,
+};
+
+for (const [name, open] of Object.entries(stores)) {
+  test(`SPEC 11, E4, O1: a stop at any write of the graph with everything changes nothing that matters [${name}]`, async () => {
+    const opened = await open();
+    try {
+      const report = await crashTest(everything, { ...scenario, store: () => oneRound(opened.store) });
+      assert.equal(report.rounds, 2 * (report.writes + 1) + 20);
+      const stopped = (op: string) => report.crashes.some((c) => c.op === op);
+      for (const op of ["append", "post", "owners.register", "owners.beat"]) assert.ok(stopped(op), op);
+    } finally {
+      await opened.cleanup();
+    }
+  });
+}
+
+/** The store for one round: what the round leaves is removed, the file goes on. */
+function oneRound(store: Store): Store {
+  return {
+    ...store,
+    close: async () => {
+      await store.purge("crash-test");
+      for (const { ownerId } of await store.owners.list()) await store.owners.forget(ownerId);
+    },
+  };
+}
