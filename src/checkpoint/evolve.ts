@@ -161,13 +161,15 @@ class Fold {
           ...("output" in event ? { output: event.output } : {}),
         }));
       case "failed":
-        return this.#change(event, () => ({
+        // A second failure replaces the first whole: a faulty `record` must not keep the handler it belonged to.
+        return this.#change(event, ({ handler: _, ...x }) => ({
+          ...x,
           status: "failed",
           startedAt: event.startedAt,
           endedAt: event.at,
           failure: event.failure,
           ...(event.handler === undefined ? {} : { handler: event.handler }),
-        }));
+        }), true);
       case "folded":
         this.#next.folded = true;
         this.#next.finishRan ||= event.finish;

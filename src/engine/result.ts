@@ -151,7 +151,8 @@ function failedVertex(
   const { run, nextStep: step } = checkpoint;
   const failure = x.failure!;
   const key = idempotencyKey(run.graphId, run.runId, step, x.vertexId, x.item);
-  const cause = errors.get(executionKey(x.vertexId, x.item)) ?? recalled(failure);
+  const live = executionKey(x.vertexId, x.item);
+  const cause = errors.has(live) ? errors.get(live) : recalled(failure);
   const { attempt, phase } = failure;
   return {
     vertexId: x.vertexId,

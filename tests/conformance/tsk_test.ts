@@ -1,0 +1,528 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { compile } from "../../src/compile.ts";
+import {
+  CheckpointNotFoundError,
+  SerializationError,
+  ValidationError,
+  VertexError,
+} from "../../src/errors.ts";
+import { GraphBuilder } from "../../src/graph/mod.ts";
+import type { TaskContext } from "../../src/model/context.ts";
+import type { VertexFailure } from "../../src/model/failure.ts";
+import { defineWait } from "../../src/model/wait.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { VirtualClock } from "../../src/testing/virtual_clock.ts";
+import {
+  chainOf,
+  completed,
+  engine,
+  type Gate,
+  gate,
+  graphOf,
+  interrupted,
+  type Notes,
+  notes,
+} from "../support/graphs.ts";
+
+const boom = new Error("boom");
+
+test("TSK-01: one task bound in two graphs with two stores gives each its own result", async () => {
+  const task = { execute: (n: number) => n + 1 };
+  const clock = new VirtualClock();
+  const make = (id: string, factor: number) =>
+    compile(
+      new GraphBuilder<{ n: number }>({ id })
+        .addVertex({ id: "v", task, select: (s) => s.n * factor, reduce: (s, out) => void (s.n = out) })
+        .build({ entry: "v", finish: "v" }),
+      { store: memoryStore(), runtime: clock },
+    );
+  const [one, two] = [make("one", 1), make("two", 10)];
+  const [a, b] = await Promise.all([one.run({ n: 1 }), two.run({ n: 1 })]);
+  assert.deepEqual([completed(a).state, completed(b).state], [{ n: 2 }, { n: 11 }]);
+  await assert.rejects(one.get(b.run.runId), CheckpointNotFoundError);
+  await assert.rejects(two.get(a.run.runId), CheckpointNotFoundError);
+});
+
+test("TSK-02: a task receives what was selected and its context, and its output reaches the reducer as it is", async () => {
+  const seen: unknown[] = [];
+  let output: unknown;
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        select: (s) => ({ items: s.items }),
+        run: (input, ctx) => (seen.push(input, ctx.vertexId, ctx.signal.aborted), { deep: [1, { two: 2 }] }),
+        reduce: (_s, out) => void (output = out),
+      },
+    },
+  }));
+  completed(await e.run(notes({ items: [1, 2] })));
+  assert.deepEqual(seen, [{ items: [1, 2] }, "v", false]);
+  assert.deepEqual(output, { deep: [1, { two: 2 }] });
+});
+
+test("TSK-02: what a task throws is the cause of its failure, that very object", async () => {
+  for (const thrown of [boom, "text", undefined, { code: 7 }]) {
+    const e = engine(graphOf({ vertices: { v: { run: () => Promise.reject(thrown) } } }));
+    const { failures } = interrupted(await e.run(notes()), "errored");
+    assert.equal(failures[0]!.error.cause, thrown);
+  }
+});
+
+test("TSK-04: a graph of one vertex runs its task once, folds once and completes", async () => {
+  let folds = 0;
+  const e = engine(graphOf({ vertices: { only: { reduce: (s) => void (folds++, s.log.push("folded")) } } }));
+  const result = completed(await e.run(notes()));
+  assert.deepEqual([e.ran(), folds, result.state.log, result.path], [1, 1, ["folded"], ["only"]]);
+  assert.equal(result.run.reason, undefined);
+  assert.equal("halt" in result, false);
+});
+
+test("TSK-05: in a chain every vertex runs once, in order, and sees what the one before committed", async () => {
+  const seen: unknown[] = [];
+  const link = (id: string) => ({
+    select: (s: Readonly<Notes>) => s.log.length,
+    run: (input: unknown) => input,
+    reduce: (s: Notes, out: unknown) => (seen.push([id, out, [...s.log]]), void s.log.push(id)),
+  });
+  const e = engine(
+    graphOf({ vertices: { a: { ...link("a"), to: "b" }, b: { ...link("b"), to: "fin" }, fin: link("fin") } }),
+  );
+  completed(await e.run(notes()));
+  assert.deepEqual(e.bodies.map((b) => [b.vertexId, b.step]), [["a", 0], ["b", 1], ["fin", 2]]);
+  assert.deepEqual(seen, [["a", 0, []], ["b", 1, ["a"]], ["fin", 2, ["a", "b"]]]);
+});
+
+test("TSK-06: a sibling's reduction is not visible in the same step, in a retry neither", async () => {
+  const inputs: unknown[] = [];
+  const e = engine(graphOf({
+    vertices: {
+      start: { to: ["a", "b"] },
+      a: { reduce: (s) => void (s.x = "changed") },
+      b: {
+        select: (s) => s.x,
+        retry: { maxAttempts: 3, backoff: { initial: "1s" } },
+        run: (input, ctx) => {
+          inputs.push(input);
+          if (ctx.attempt < 3) throw boom;
+        },
+      },
+    },
+  }));
+  const { state } = completed(await e.run(notes({ x: "before" })));
+  assert.deepEqual(inputs, ["before", "before", "before"]);
+  assert.equal(state.x, "changed");
+});
+
+test("TSK-07: no reducer of a step starts before every task of the step has returned", async () => {
+  const order: string[] = [];
+  const slow = gate();
+  const e = engine(graphOf({
+    vertices: {
+      start: { to: ["a", "z"] },
+      a: { run: () => void order.push("a ran"), reduce: () => void order.push("a reduced") },
+      z: {
+        run: () => slow.promise.then(() => void order.push("z ran")),
+        reduce: () => void order.push("z reduced"),
+      },
+    },
+  }));
+  const running = e.run(notes());
+  await e.clock.settle();
+  assert.deepEqual(order, ["a ran"]);
+  slow.open();
+  completed(await running);
+  assert.deepEqual(order, ["a ran", "z ran", "a reduced", "z reduced"]);
+});
+
+/** Three siblings that end in the order given. */
+async function runSiblings(ids: readonly string[], order: readonly string[]) {
+  const gates = new Map<string, Gate>(ids.map((id) => [id, gate()]));
+  const siblings = ids.map((id) =>
+    [id, {
+      run: () => gates.get(id)!.promise,
+      reduce: (s: Notes) => void (s.log.push(id), s.last = id, s[`only-${id}`] = true),
+    }] as const
+  );
+  const e = engine(
+    graphOf({ vertices: { start: { to: [...ids], reduce: () => {} }, ...Object.fromEntries(siblings) } }),
+  );
+  const running = e.run(notes());
+  for (const id of order) {
+    await e.clock.settle();
+    gates.get(id)!.open();
+  }
+  return completed(await running).state;
+}
+
+for (const order of [["B", "a10", "a9"], ["a9", "a10", "B"], ["a10", "a9", "B"], ["a9", "B", "a10"]]) {
+  test(`TSK-08, TSK-09, TSK-10: siblings that end in the order ${order} fold in the order of their ids`, async () => {
+    const state = await runSiblings(["a9", "B", "a10"], order);
+    assert.deepEqual(state, {
+      log: ["B", "a10", "a9"],
+      last: "a9",
+      "only-B": true,
+      "only-a10": true,
+      "only-a9": true,
+    });
+  });
+}
+
+/** A state with collections, and a reducer that spoils all of it before it throws. */
+const rich = () =>
+  notes({ list: [1, { deep: [2] }], map: new Map([["k", { n: 1 }]]), set: new Set([1]), gone: 1 });
+function spoil(s: Notes): never {
+  (s.list as unknown[]).push(3);
+  ((s.list as { deep: number[] }[])[1]!).deep.sort().push(9);
+  (s.map as Map<string, { n: number }>).get("k")!.n = 2;
+  (s.map as Map<string, unknown>).set("new", {});
+  (s.set as Set<number>).clear();
+  delete s.gone;
+  s.log.push("spoilt");
+  throw boom;
+}
+
+test("TSK-11, TSK-12: a reducer that edits and then throws leaves the state as it was and pauses the run", async () => {
+  let finishes = 0;
+  const e = engine(graphOf({ vertices: { v: { reduce: spoil } } }), {
+    hooks: { runFinish: () => finishes++ },
+  });
+  const result = interrupted(await e.run(rich()), "errored");
+  assert.deepEqual(result.state, rich());
+  assert.deepEqual((await e.restart().runner.get(result.run.runId)).state, rich());
+  const [failed, ...others] = result.failures;
+  assert.equal(others.length, 0);
+  assert.ok(failed!.error instanceof VertexError);
+  assert.deepEqual([failed!.vertexId, failed!.failure.phase, failed!.failure.message], [
+    "v",
+    "reduce",
+    "boom",
+  ]);
+  assert.equal(failed!.error.cause, boom);
+  assert.deepEqual([result.waits, result.halt, finishes], [[], undefined, 1]);
+});
+
+test("TSK-14: a reducer's failure is never retried, whatever the retry policy", async () => {
+  let reductions = 0;
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        retry: { maxAttempts: 5 },
+        reduce: () => (reductions++, spoil(notes({ list: [1, { deep: [] }] }))),
+      },
+    },
+  }));
+  const { run } = interrupted(await e.run(notes()), "errored");
+  assert.equal(e.ran("v"), 1);
+  assert.equal((await e.eventsOf(run.runId, "attempt_failed")).length, 0);
+  assert.ok(reductions >= 1);
+});
+
+test("TSK-15: a reducer's failure takes the error route, and record sees an unspoilt draft", async () => {
+  const seen: unknown[] = [];
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        reduce: spoil,
+        to: "next",
+        onError: {
+          route: "handler",
+          record: (s, failure) => {
+            const map = JSON.stringify([...s.map as Map<string, unknown>]);
+            seen.push(
+              map,
+              JSON.stringify(s.list),
+              [...s.set as Set<number>],
+              [...s.log],
+              s.gone,
+              failure.message,
+            );
+            s.failed = failure.phase;
+          },
+        },
+      },
+      next: { finish: true },
+      handler: { finish: true },
+    },
+  }));
+  const result = completed(await e.run(rich()));
+  assert.deepEqual(seen, ['[["k",{"n":1}]]', '[1,{"deep":[2]}]', [1], [], 1, "boom"]);
+  assert.deepEqual(result.state, { ...rich(), log: ["handler"], failed: "reduce" });
+  assert.deepEqual(result.path, ["v", "handler"]);
+  const [failed] = await e.eventsOf(result.run.runId, "failed");
+  assert.deepEqual([failed!.vertexId, failed!.handler], ["v", 0]);
+  assert.equal((await e.eventsOf(result.run.runId, "released")).length, 0);
+});
+
+test("TSK-17: a selector that throws pauses the run and its task never runs", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        retry: { maxAttempts: 5 },
+        select: () => {
+          throw boom;
+        },
+      },
+    },
+  }));
+  const result = interrupted(await e.run(notes({ x: 1 })), "errored");
+  assert.equal(e.ran(), 0);
+  assert.deepEqual(result.failures.map((f) => [f.vertexId, f.failure.phase, f.error.cause]), [[
+    "v",
+    "select",
+    boom,
+  ]]);
+  assert.deepEqual(result.state, notes({ x: 1 }));
+});
+
+test("TSK-19: a selector that throws takes the error route of its vertex", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        select: () => {
+          throw boom;
+        },
+        to: "next",
+        onError: { route: "handler", record: (s, f) => void (s.failed = [f.phase, f.message]) },
+      },
+      next: {},
+      handler: { finish: true },
+    },
+  }));
+  const result = completed(await e.run(notes()));
+  assert.deepEqual(result.state, { log: ["handler"], failed: ["select", "boom"] });
+  assert.equal(e.ran("v"), 0);
+});
+
+test("TSK-20: a state shares nothing with the caller's input, and empty values stay what they are", async () => {
+  const input = {
+    log: [],
+    map: new Map([["k", { n: [1] }]]),
+    list: [{ deep: { x: 1 } }],
+    empty: { a: [], m: new Map(), s: new Set(), t: "", z: 0, f: false, n: null },
+  };
+  const expected = structuredClone(input);
+  const held = gate();
+  const e = engine(graphOf<Notes>({ vertices: { v: { run: () => held.promise, reduce: () => {} } } }));
+  const handle = await e.runner.start(input);
+  input.map.get("k")!.n.push(2);
+  input.list[0]!.deep.x = 2;
+  (input.empty.a as number[]).push(1);
+  held.open();
+  const live = completed(await e.clock.drive(handle.result()));
+  assert.deepEqual(live.state, expected);
+  const reloaded = await e.restart().runner.get(handle.runId);
+  assert.deepEqual(reloaded.state, expected);
+  assert.notEqual(reloaded.state.list, live.state.list);
+});
+
+test("TSK-21, TSK-22: an input that cannot be stored rejects the start, names the place and leaves nothing behind", async () => {
+  const e = engine(chainOf("v"));
+  const cyclic: Record<string, unknown> = {};
+  cyclic.self = cyclic;
+  for (
+    const [bad, path] of [[() => {}, "bad"], [cyclic, "bad.self"], [new (class Custom {})(), "bad"], [
+      Promise.resolve(),
+      "bad",
+    ]] as const
+  ) {
+    await assert.rejects(e.run(notes({ bad }), { runId: "r" }), (error) => {
+      assert.ok(error instanceof SerializationError);
+      assert.match(error.message, new RegExp(path));
+      return true;
+    });
+  }
+  assert.equal(e.ran(), 0);
+  assert.deepEqual((await e.runner.list()).rows, []);
+  await assert.rejects(e.runner.status("r"), CheckpointNotFoundError);
+});
+
+test("TSK-21: a schema that refuses what it made itself is refused at the start", async () => {
+  const schema = z.object({ log: z.array(z.string()), n: z.string().transform((text) => text.length) });
+  const e = engine(
+    graphOf<z.infer<typeof schema>>({ schema: schema as never, vertices: { v: { reduce: () => {} } } }),
+  );
+  await assert.rejects(e.run({ log: [], n: "four" }), ValidationError);
+  assert.equal(e.ran(), 0);
+  assert.deepEqual((await e.runner.list()).rows, []);
+});
+
+test("TSK-23, TSK-24: a reducer that commits what cannot be stored fails its vertex, and the state before it stands", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      a: { to: "b" },
+      b: { retry: { maxAttempts: 3 }, reduce: (s) => void (s.bad = { deep: () => {} }) },
+    },
+  }));
+  const result = interrupted(await e.run(notes()), "errored");
+  const [failed] = result.failures;
+  assert.deepEqual([failed!.vertexId, failed!.failure.phase, failed!.failure.name], [
+    "b",
+    "serialize",
+    "SerializationError",
+  ]);
+  assert.match(failed!.error.message, /bad\.deep/);
+  assert.deepEqual([result.state.log, "bad" in result.state, e.ran("b")], [["a"], false, 1]);
+  assert.deepEqual((await e.restart().runner.get(result.run.runId)).state, notes({ log: ["a"] }));
+});
+
+test("TSK-24: a state that cannot be stored takes the error route where there is one", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        reduce: (s) => void (s.bad = Symbol("x")),
+        to: "next",
+        onError: { route: "handler", record: (s, f) => void (s.failed = f.phase) },
+      },
+      next: {},
+      handler: { finish: true },
+    },
+  }));
+  assert.deepEqual(completed(await e.run(notes())).state, { log: ["handler"], failed: "serialize" });
+});
+
+test("TSK-25: what a later step sees is what a reload gives: one object kept in two fields is two", async () => {
+  const shared = { n: 1 };
+  const e = engine(graphOf({
+    vertices: {
+      a: { reduce: (s) => void (s.one = shared, s.two = shared), to: "b" },
+      b: { reduce: (s) => void ((s.one as { n: number }).n = 2) },
+    },
+  }));
+  const live = completed(await e.run(notes())).state;
+  assert.deepEqual(live, { log: [], one: { n: 2 }, two: { n: 1 } });
+  assert.deepEqual(shared, { n: 1 });
+  assert.equal(Object.isFrozen(shared), false);
+  assert.deepEqual((await e.restart().runner.get((await e.runner.list()).rows[0]!.runId)).state, live);
+});
+
+test("TSK-26: a body that goes on after a fault of its own and returns has failed; its output is discarded", async () => {
+  const undeclared = defineWait("undeclared", z.string());
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        run: async (_input, ctx) => {
+          try {
+            await ctx.waitFor(undeclared);
+          } catch {
+            // Goes on as if nothing had happened.
+          }
+          return "output";
+        },
+        reduce: (s, out) => void (s.out = out),
+      },
+    },
+  }));
+  const result = interrupted(await e.run(notes()), "errored");
+  assert.equal(result.failures.length, 1);
+  assert.equal("out" in result.state, false);
+  assert.equal((await e.eventsOf(result.run.runId, "done")).length, 0);
+});
+
+test("TSK-28: all attempts of an execution share one vertex-run id; a failed vertex gets a new one when it is resumed", async () => {
+  const ids: string[] = [];
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        retry: { maxAttempts: 3 },
+        run: (_input, ctx) => {
+          ids.push(ctx.vertexRunId);
+          throw boom;
+        },
+      },
+    },
+  }));
+  const { run, failures } = interrupted(await e.run(notes()), "errored");
+  const again = interrupted(await e.resume(run.runId), "errored");
+  assert.equal(ids.length, 6);
+  assert.deepEqual(ids.slice(0, 3), [ids[0], ids[0], ids[0]]);
+  assert.deepEqual(ids.slice(3), [ids[3], ids[3], ids[3]]);
+  assert.notEqual(ids[0], ids[3]);
+  assert.deepEqual([failures[0]!.error.vertexRunId, again.failures[0]!.error.vertexRunId], [ids[0], ids[3]]);
+});
+
+test("TSK-30: a failed vertex is recorded with the text of its cause under both policies, a done one without", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      start: { to: ["paused", "routed"] },
+      paused: { run: () => Promise.reject(new Error("first text")) },
+      routed: { run: () => Promise.reject(new Error("second text")), onError: { route: "handler" } },
+      handler: { finish: true },
+    },
+    finish: "handler",
+  }));
+  const { run } = interrupted(await e.run(notes()), "errored");
+  const failed = await e.eventsOf(run.runId, "failed");
+  const texts = new Map(failed.map((f) => [f.vertexId, [f.failure.message, f.handler]]));
+  assert.deepEqual(texts, new Map([["paused", ["first text", undefined]], ["routed", ["second text", 0]]]));
+  for (const done of await e.eventsOf(run.runId, "done")) assert.equal("failure" in done, false);
+});
+
+test("TSK-31: a vertex that waits is recorded as suspended and as nothing else", async () => {
+  const e = engine(graphOf({ vertices: { v: { run: (_input, ctx) => ctx.interrupt("why") } } }));
+  const result = interrupted(await e.run(notes()), "awaiting");
+  const types = (await e.events(result.run.runId)).map((event) => event.type);
+  assert.deepEqual(types, ["created", "opened", "suspended", "released"]);
+  const { interruptedAt, completedAt, cancelledAt } = result.run;
+  assert.deepEqual([typeof interruptedAt, completedAt, cancelledAt], ["number", undefined, undefined]);
+  assert.deepEqual([result.failures, result.waits.map((w) => w.vertexId)], [[], ["v"]]);
+});
+
+test("TSK-32: select, reduce and pick get the state alone, and a context that leaked to them is of no use", async () => {
+  let leaked: TaskContext | undefined;
+  const argumentCounts: number[] = [];
+  const used = (use: () => unknown) => {
+    try {
+      return use(), "used";
+    } catch (error) {
+      return (error as Error).name;
+    }
+  };
+  const uses: unknown[] = [];
+  const e = engine(graphOf({
+    vertices: {
+      a: {
+        select: (...args: unknown[]) => void argumentCounts.push(args.length),
+        run: (_input, ctx) => void (leaked = ctx),
+        reduce: (...args: unknown[]) => {
+          argumentCounts.push(args.length);
+          uses.push(used(() => leaked!.answer()), used(() => leaked!.continuation()));
+        },
+        targets: ["b"],
+        pick: (...args: unknown[]) => {
+          argumentCounts.push(args.length);
+          uses.push(used(() => leaked!.interrupt()), used(() => leaked!.sleep("s", 1)));
+          return "b";
+        },
+      },
+      b: {},
+    },
+  }));
+  completed(await e.run(notes()));
+  assert.deepEqual(argumentCounts, [1, 2, 1]);
+  assert.deepEqual(uses, ["ContextError", "ContextError", "ContextError", "ContextError"]);
+});
+
+test("TSK-30: what record receives is plain data that names the failure", async () => {
+  let received: VertexFailure | undefined;
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        run: () => Promise.reject(Object.assign(new TypeError("bad"), { code: "E1", data: { a: 1 } })),
+        onError: { route: "handler", record: (_s, f) => void (received = f) },
+        to: "handler",
+      },
+      handler: {},
+    },
+  }));
+  completed(await e.run(notes()));
+  assert.deepEqual(received, {
+    name: "TypeError",
+    message: "bad",
+    code: "E1",
+    attempt: 1,
+    data: { a: 1 },
+    phase: "execute",
+  });
+});
