@@ -93,6 +93,7 @@ export class Bodies<S> {
   /** Starts what may start, as far as there is room. */
   launch(): void {
     if (this.#ended) return;
+    if (!this.#desk.mayStart()) return this.#desk.wake();
     if (this.#plan === undefined) this.#begin();
     for (const key of this.#ready) {
       if (this.#attempts.size >= this.#concurrency) return;
@@ -294,6 +295,8 @@ export interface Desk<S> {
   /** Notes a fact; resolves when it is durable. */
   durable(event: OnceRecorded): Promise<void>;
   wake(): void;
+  /** Whether this process is sure to own the run; otherwise the loop makes sure when it is woken. */
+  mayStart(): boolean;
   /** Whether this wait was opened and is not recorded yet. */
   isOpening(waitId: string): boolean;
   /** Keeps a live error for the result of the call. */

@@ -25,7 +25,8 @@ import { type Command, nextDue, transition } from "./superstep.ts";
  * 1. Facts wait in `#facts` until the append that holds them has been acknowledged; there is one append at a time.
  * 2. A body starts only from what is durable, and the next step only after the boundary record of the one before.
  * 3. `#flush` is the only place from which outcomes reach the log.
- * 4. When the loop ends, for whatever reason, every body's signal is aborted and nothing more of it is accepted.
+ * 4. No body starts in a process that was frozen past its lease and has not made sure that it still owns the run.
+ * 5. When the loop ends, for whatever reason, every body's signal is aborted and nothing more of it is accepted.
  */
 export class Coordinator<S> implements OwnedRun {
   readonly #engine: Engine<S>;
@@ -75,6 +76,7 @@ export class Coordinator<S> implements OwnedRun {
           this.#latch.set();
         }),
       wake: () => this.#latch.set(),
+      mayStart: () => !this.#owner.isOverdue(),
       isOpening: (waitId) => this.#facts.some((e) => e.type === "opened" && e.id === waitId),
       blame: (key, error) => this.#errors.set(key, error),
       tell: (event) => this.#tell(event),
@@ -135,6 +137,9 @@ export class Coordinator<S> implements OwnedRun {
       if (command.kind === "stop") return;
       if (this.#aborted !== undefined) return await this.#leave(this.#aborted.reason);
       this.#bodies.queue(again);
+      // A process that was frozen past its lease must not start what another one may be at work on.
+      if (this.#owner.isOverdue()) await this.#owner.beat();
+      if (this.#lost !== undefined) throw this.#lost;
       this.#bodies.launch();
       this.#arm();
       await this.#latch.wait();

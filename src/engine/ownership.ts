@@ -133,6 +133,11 @@ export class Owner {
     return this.#runtime.now() - this.#beatAt < BEAT_MS;
   }
 
+  /** Whether another process may have taken this one for dead: frozen, it has not renewed its beat for a lease. */
+  isOverdue(): boolean {
+    return this.#runtime.now() - this.#beatAt >= LEASE_MS;
+  }
+
   /** Renews the beat; false when another process has buried this owner. */
   async beat(): Promise<boolean> {
     const at = this.#runtime.now();
