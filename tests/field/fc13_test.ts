@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { setTimeout as realTimer } from "node:timers/promises";
+import { test } from "node:test";
+import { z } from "zod";
+import { defineWait } from "../../mod.ts";
+import type { TaskContext } from "../../mod.ts";
+import { gate, INPUT, interrupted, Lab } from "../waits/lab.ts";
+
+const Ok = defineWait("ok", z.unknown());
+
+type Ask = (ctx: TaskContext) => unknown;
+
+/** How a body asks a person, and reads the answer once there is one. */
+const ASKS: Readonly<Record<string, Ask>> = {
+  interrupt: (ctx) => ctx.answer()?.value ?? ctx.interrupt("?"),
+  waitFor: (ctx) => ctx.waitFor(Ok, { info: "?" }),
+};
+
+class Wrapped extends Error {}
+
+const FALLBACK = "fallback";
+
+/** Ways in which user code swallows the signal of a pause. */
+const SWALLOWS: Readonly<Record<string, (ask: () => unknown) => Promise<unknown>>> = {
+  "a catch that returns": async (ask) => {
+    try {
+      return await ask();
+    } catch {
+      return FALLBACK;
+    }
+  },
+  "a catch that goes on to work": async (ask) => {
+    try {
+      return await ask();
+    } catch {
+      await realTimer(3);
+      return FALLBACK;
+    }
+  },
+  "a promise's catch": (ask) => Promise.resolve().then(ask).catch(() => FALLBACK),
+  "allSettled": async (ask) => {
+    const [one] = await Promise.allSettled([Promise.resolve().then(ask)]);
+    return one.status === "fulfilled" ? one.value : FALLBACK;
+  },
+  "a race with a real timer": (ask) =>
+    Promise.race([
+      Promise.resolve().then(ask).catch(() => realTimer(5).then(() => FALLBACK)),
+      realTimer(10).then(() => FALLBACK),
+    ]),
+  "a finally that returns": (ask) =>
+    (async () => {
+      let value: unknown = FALLBACK;
+      try {
+        value = await ask();
+      } finally {
+        // deno-lint-ignore no-unsafe-finally
+        return value;
+      }
+    })(),
+  "a helper that wraps every error": async (ask) => {
+    try {
+      return await ask();
+    } catch (cause) {
+      throw new Wrapped("helper failed", { cause });
+    }
+  },
+  "a helper that throws another error": async (ask) => {
+    try {
+      return await ask();
+    } catch {
+      throw new Wrapped("helper failed");
+    }
+  },
+  "any beside a failure": (ask) =>
+    Promise.any([Promise.resolve().then(ask), Promise.reject(new Error("x"))]).catch(() => FALLBACK),
+  "nested combinators": async (ask) => {
+    const inner = Promise.all([Promise.resolve(1), Promise.resolve().then(ask)]);
+    const [one] = await Promise.allSettled([Promise.any([inner, Promise.reject(new Error("x"))])]);
+    return one.status === "fulfilled" ? one.value[1] : FALLBACK;
+  },
+  "two async wrappers": async (ask) => {
+    const inner = async () => await ask();
+    const outer = async () => {
+      try {
+        return await inner();
+      } catch {
+        return FALLBACK;
+      }
+    };
+    return await outer();
+  },
+  "a then with two handlers": (ask) => Promise.resolve().then(ask).then((v) => v, () => FALLBACK),
+  "an async iterator": async (ask) => {
+    async function* values() {
+      try {
+        yield await ask();
+      } catch {
+        yield FALLBACK;
+      }
+    }
+    for await (const value of values()) return value;
+    return FALLBACK;
+  },
+};
+
+for (const [how, swallow] of Object.entries(SWALLOWS)) {
+  for (const [what, ask] of Object.entries(ASKS)) {
+    test(`FC-13, T5: ${what} swallowed by ${how} still pauses, and the fallback is never committed`, async () => {
+      const lab = new Lab();
+      const graph = lab.graph({
+        a: { waits: [Ok], retry: { maxAttempts: 3 }, body: (ctx) => swallow(() => ask(ctx)), to: "b" },
+        b: { body: () => 0 },
+      });
+      const runner = lab.engine(graph);
+      const paused = interrupted(await runner.run(INPUT));
+      assert.deepEqual([paused.reason, paused.waits.length, paused.failures], ["awaiting", 1, []]);
+      assert.equal(paused.waits[0]?.info, "?");
+      assert.deepEqual([lab.count("a"), lab.count("b")], [1, 0]);
+      const answered = await lab.elsewhere(graph).resume(paused.run.runId, { payload: "answer" });
+      assert.deepEqual([answered.status, answered.state.out.a], ["completed", "answer"]);
+      assert.equal(lab.count("a"), 2);
+      assert.doesNotMatch(
+        JSON.stringify((await runner.history(paused.run.runId)).flatMap((h) => h.events)),
+        /fallback/,
+      );
+    });
+  }
+}
+
+test("FC-13: a wait in a race with a real timer inside the race pauses, and loses nothing when the timer ends after the body", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: (ctx) => Promise.race([ctx.waitFor(Ok), realTimer(5).then(() => FALLBACK)]),
+    },
+  });
+  const paused = interrupted(await lab.engine(graph).run(INPUT));
+  await realTimer(15);
+  assert.deepEqual(paused.waits.length, 1);
+  const result = await lab.engine(graph).resume(paused.run.runId, { payload: "answer" });
+  assert.equal(result.state.out.a, "answer");
+});
+
+const CALLS: Readonly<Record<string, (ctx: TaskContext) => unknown>> = {
+  interrupt: (ctx) => ctx.interrupt(),
+  answer: (ctx) => ctx.answer(),
+  continuation: (ctx) => ctx.continuation(),
+  waitFor: (ctx) => ctx.waitFor(Ok),
+  sleep: (ctx) => ctx.sleep("s", "1s"),
+  once: (ctx) => ctx.once("x", () => assert.fail("fn ran")),
+};
+
+for (const [name, call] of Object.entries(CALLS)) {
+  test(`FC-13, T5: ${name} called after the body has settled throws at once and records nothing`, async () => {
+    const lab = new Lab();
+    let kept: TaskContext | undefined;
+    const graph = lab.graph({
+      a: {
+        waits: [Ok],
+        body: (ctx) => {
+          kept = ctx;
+          return 1;
+        },
+        to: "b",
+      },
+      b: { body: () => held.promise },
+    });
+    const held = gate<number>();
+    const runner = lab.engine(graph);
+    const handle = await runner.start(INPUT);
+    await lab.clock.settle();
+    const before = await runner.status(handle.runId);
+    assert.throws(() => call(kept!), { name: "ContextError", message: /vertex a/ });
+    held.open(2);
+    const result = await lab.drive(handle.result());
+    assert.throws(() => call(kept!), { name: "ContextError" });
+    assert.equal(result.status, "completed");
+    const events = (await runner.history(handle.runId)).flatMap((h) => h.events);
+    assert.ok(!events.some((e) => e.type === "opened" || e.type === "once"));
+    assert.ok(result.run.revision > before.revision);
+  });
+}
+
+test("FC-13, T5: a pause stands beside a later failure and beside a return of the body", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: {
+      waits: [Ok],
+      body: (ctx) => {
+        ctx.waitFor(Ok).catch(() => {});
+        return lab.clock.settle().then(() => Promise.reject(new Error("later")));
+      },
+    },
+    b: {
+      body: (ctx) => {
+        try {
+          ctx.interrupt();
+        } catch {
+          // Swallowed on purpose.
+        }
+        return FALLBACK;
+      },
+    },
+  });
+  const result = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
+  assert.deepEqual(result.waits.map((w) => w.vertexId), ["a", "b"]);
+  assert.deepEqual(result.failures, []);
+  assert.deepEqual(result.state.out, { v: 0 });
+});
