@@ -1,14 +1,15 @@
 import { BuildError } from "../errors.ts";
 import type { InboxEntry } from "../engine/history.ts";
 import type { Runner } from "../engine/runner.ts";
+import { compareIds } from "../model/ids.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 
 /** Decides the answer of an open wait; `undefined` leaves it open. */
 export type AnswerFunction = (wait: InboxEntry) => unknown;
 
 /**
- * The answer to every opening of a wait; an array holds one per opening, in the order in which they are first seen open,
- * and later openings stay open; a function decides for each. An answer that is an array itself goes into an array.
+ * The answer to every opening of a wait; an array holds one per opening, in the order of opening, then of vertex id and
+ * item, and later openings stay open; a function decides for each. An answer that is an array itself goes into an array.
  */
 export type FakeAnswer = AnswerFunction | object | string | number | boolean | bigint | null;
 
@@ -44,6 +45,10 @@ export class AnswerBook {
       open.push(...page.rows);
       cursor = page.cursor;
     } while (cursor !== undefined);
+    // Waits of one moment are listed by their ids, which say nothing to the author of a test.
+    open.sort((a, b) =>
+      a.openedAt - b.openedAt || compareIds(a.vertexId, b.vertexId) || (a.item ?? 0) - (b.item ?? 0)
+    );
     let given = false;
     for (const wait of open) {
       if (wait.deadline !== undefined && wait.deadline <= now) continue;
