@@ -216,7 +216,11 @@ test("STORE-6, H4: a purge stopped between any two commits is finished by the ne
         },
       });
       await other.post(runId, { postId: freshId("p"), mailbox: { version: null, value: noise(100_000, 2) } });
-      return await push(other, runId, first, { owner: "me" });
+      const catalog = {
+        from: catalogRow(runId, { tags: ["t"] }),
+        to: catalogRow(runId, { status: "interrupted", reason: "awaiting", tags: ["u"] }),
+      };
+      return await push(other, runId, first, { owner: "me", index: { catalog } });
     };
     const commits = await atEveryCommit(async (n, phase) => {
       const again = `again-${n}-${phase}`;
@@ -258,5 +262,35 @@ test("STORE-6: two purges of one run at once, and a beginning between them, lose
     assert.equal((await other.waits({ limit: 1000 })).rows.length, 250);
     assert.equal(text((await other.tail("run"))!.records[0]!.bytes), "anew");
     assert.deepEqual(await keysUnder(raw, "g"), []);
+  });
+});
+
+test("STORE-3, STORE-6: a post that makes the first mailbox never reaches a later run of the same id", async () => {
+  await inLab(async ({ open }) => {
+    const other = await open();
+    await push(other, "run", null);
+    const slow = await open(async ({ n, phase }) => {
+      if (n !== 1 || phase !== "before") return;
+      await other.purge("run");
+      await push(other, "run", null);
+    });
+    const mailbox = { version: null, value: bytes("for the old run") };
+    await rejects(slow.post("run", { postId: freshId("p"), mailbox }), "CHECKPOINT_NOT_FOUND", {
+      runId: "run",
+    });
+    assert.equal((await other.tail("run"))!.mailbox, null);
+  });
+});
+
+test("O1: an owner that beats while it is being buried lives", async () => {
+  await inLab(async ({ open }) => {
+    const owner = await open();
+    await owner.owners.register("me", 1);
+    const [seen] = await owner.owners.list();
+    const digger = await open(async ({ phase }) => {
+      if (phase === "before") await owner.owners.beat("me", 2);
+    });
+    assert.equal(await digger.owners.bury("me", seen!.beatVersion), false);
+    await push(owner, "run", null, { writer: "me", owner: "me" });
   });
 });
