@@ -2,11 +2,12 @@
  * What the engine asks of a store. A store keeps opaque bytes and a few index rows; it knows nothing of states, graphs
  * or deltas. Every adapter passes the published suite in `superstep/testing`.
  *
- * Obligations, cited by tests:
+ * Obligations, cited by tests as STORE-1 to STORE-8:
  *
  * 1. `append` accepts a record iff its revision is the latest + 1 (0 for a new run) and `at` is still the head. It is
  *    one atomic step: record, parts, head, mailbox and index rows all appear, or none do.
- * 2. An append whose id is already the head's succeeds again and changes nothing.
+ * 2. An append whose id is already that of the record at its revision succeeds again and changes nothing, also when the
+ *    head has moved on or its writer was buried since; so does a post whose id is that of the newest mailbox.
  * 3. `append` with `mailbox` and every `post` succeed only while the mailbox has the version given.
  * 4. `append` succeeds only while the owner key of `writer` exists and that of `absent` does not.
  * 5. A reader sees the old or the new revision, never a mixture; records are stored unchanged and never edited.
@@ -25,7 +26,7 @@ export interface Store {
   tail(runId: string, options?: CallOptions): Promise<Tail | undefined>;
   /** At most `limit` records from revision `from` on, in order. Empty for an unknown run. */
   range(runId: string, from: number, limit: number, options?: CallOptions): Promise<readonly StoredRecord[]>;
-  /** The bytes of the parts named, in that order. */
+  /** The bytes of the parts named, in that order; `CheckpointNotFoundError` when the run is not of that epoch. */
   parts(
     runId: string,
     epoch: string,
@@ -69,7 +70,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Where the head of a run was when it was last seen. */
+/** Where the head of a run was when it was last seen; given by the store, never made up. */
 export interface Position {
   readonly revision: number;
   readonly epoch: string;
@@ -98,7 +99,7 @@ export interface AppendEntry {
   readonly index?: IndexChanges;
 }
 
-/** A mailbox to set if it still has the version given; `null` is the version of a mailbox that does not exist. */
+/** A mailbox to set if it still has the version given; `null` is the version of one that does not exist yet. */
 export interface MailboxWrite {
   readonly version: string | null;
   readonly value: Uint8Array;
@@ -227,7 +228,10 @@ export interface WaitQuery extends PageQuery {
 /** Where a page begins and how long it may be. */
 export interface PageQuery {
   readonly cursor?: string;
-  /** @default 100 */
+  /**
+   * At most 1000; a page may be asked to be longer but is not.
+   * @default 100
+   */
   readonly limit?: number;
 }
 
@@ -247,7 +251,7 @@ export interface WakeRow {
 
 /** The processes that own runs. An owner key is written once; once it is deleted, that owner can append nothing. */
 export interface Owners {
-  /** Writes the owner key and the first beat. */
+  /** Writes the owner key and the first beat; a `StoreError` when the id was used before and not forgotten. */
   register(ownerId: string, at: number, options?: CallOptions): Promise<void>;
   /** Renews the beat; false when the owner key no longer exists. */
   beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean>;
