@@ -61,6 +61,7 @@ export const Request = z.object({
   problem: z.string().optional(),
   mailId: z.string().optional(),
 });
+export type Request = z.infer<typeof Request>;
 
 /** What the consultant says to a draft. */
 const Verdict = z.object({ verdict: z.enum(["approve", "refine", "ticket"]), note: z.string().optional() });
@@ -218,7 +219,7 @@ export class Send implements Task<Mail, string> {
 }
 
 /** The workflow on a store; every body, outcome and effect goes to the ledger. */
-export function approvalRunner(store: Store, ledger: Ledger, desk: Desk): Runner<z.infer<typeof Request>> {
+export function approvalRunner(store: Store, ledger: Ledger, desk: Desk): Runner<Request> {
   return compile(Approval, {
     store,
     provide: (cls) => ledger.watch(new cls(desk)),

@@ -41,6 +41,8 @@ async function run(open: Open): Promise<number> {
     allowPositionals: true,
   });
   if (given === undefined || more.length > 0) throw new Error(USAGE);
+  const paceMs = Number(values.pace);
+  if (!(paceMs >= 0)) throw new Error(`--pace is ${values.pace}; give milliseconds`);
   const folder = await folderAt(given);
   const [db, out] = [await fileAt(values.db), await fileAt(values.out)];
   const ledger = new Ledger(`${db}-ledger.jsonl`);
@@ -50,7 +52,7 @@ async function run(open: Open): Promise<number> {
   process.once("SIGINT", () => stop.abort());
   const store = await denoKv(db);
   try {
-    const runner = open(store, { ledger, out, own, paceMs: Number(values.pace) });
+    const runner = open(store, { ledger, out, own, paceMs });
     const seen = new Progress();
     const options = { signal: stop.signal, concurrency: Number(values.concurrency), hooks: seen.hooks };
 
