@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { defineWait, WaitExpiredError } from "../../mod.ts";
+import type { AnswerError, TaskContext } from "../../mod.ts";
+import { anotherHandle, gate, INPUT, interrupted, Lab, mortal, openId } from "./lab.ts";
+
+const Ok = defineWait("ok", z.string());
+
+function waiting(lab: Lab) {
+  return lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
+}
+
+test("I2: an accepted answer survives the process that accepted it, wakes the run, and is shown as no longer open", async () => {
+  const lab = new Lab();
+  const graph = waiting(lab);
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  const { runId } = paused.run;
+  const dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).answer(runId, openId(paused, "ok"), "kept");
+  dying.kill();
+  assert.deepEqual((await lab.store.wakes(lab.clock.now(), 10)).map((w) => w.runId), [runId]);
+  assert.deepEqual((await lab.engine(graph).waits()).rows, []);
+  const [handle] = await lab.elsewhere(graph).recover();
+  const result = await lab.drive(handle!.result());
+  assert.deepEqual([result.status, result.state.out.a], ["completed", "kept"]);
+});
+
+test("I2, D13: an answer is stored as the declared schema makes it, and handed out so", async () => {
+  const lab = new Lab();
+  const Shaped = defineWait("shaped", z.object({ n: z.number().default(3) }).strip());
+  const graph = lab.graph({ a: { waits: [Shaped], body: (ctx) => ctx.waitFor(Shaped) } });
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  await lab.elsewhere(graph).answer(paused.run.runId, openId(paused, "shaped"), { more: 1 });
+  const result = await lab.drive(lab.engine(graph).resume(paused.run.runId));
+  assert.deepEqual(result.state.out.a, { n: 3 });
+});
+
+test("I2: after the schema has changed, an accepted answer is refused when it is read: the wait opens again under a new id", async () => {
+  const lab = new Lab();
+  const graph = (schema: z.ZodType) => {
+    const wait = defineWait("verdict", schema);
+    return lab.graph({ a: { waits: [wait], body: (ctx) => ctx.waitFor(wait, { info: "?" }) } });
+  };
+  const old = graph(z.string());
+  const paused = await lab.drive(lab.engine(old).run(INPUT));
+  const { runId } = paused.run;
+  const id = openId(paused, "verdict");
+  await lab.engine(old).answer(runId, id, "yes");
+  const changed = lab.elsewhere(graph(z.object({ yes: z.boolean() })));
+  const again = await lab.drive(changed.resume(runId));
+  const newId = openId(again, "verdict");
+  assert.notEqual(newId, id);
+  const [row] = (await changed.waits()).rows;
+  assert.deepEqual([row?.waitId, row?.info], [newId, "?"]);
+  const error = await lab.fails<AnswerError>(changed.answer(runId, id, { yes: true }), "AnswerError");
+  assert.ok(["closed", "answered"].includes(error.reason), error.reason);
+  const invalid = await lab.fails<AnswerError>(changed.answer(runId, newId, "yes"), "AnswerError");
+  assert.equal(invalid.reason, "invalid");
+  await changed.answer(runId, newId, { yes: true });
+  const result = await lab.drive(lab.elsewhere(graph(z.object({ yes: z.boolean() }))).resume(runId));
+  assert.deepEqual([result.status, result.state.out.a], ["completed", { yes: true }]);
+});
+
+test("I2: an answer posted while a claim is on its way is taken in or the claim is made again; it is never lost", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+    b: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+  });
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  const { runId } = paused.run;
+  const a = openId(paused, "ok", "a");
+  const b = openId(paused, "ok", "b");
+  let posted = false;
+  const store = anotherHandle(lab.store);
+  const racing = {
+    ...store,
+    append: async (...args: Parameters<typeof store.append>) => {
+      if (!posted) {
+        posted = true;
+        await lab.elsewhere(graph).answer(runId, b, "racing");
+      }
+      return await store.append(...args);
+    },
+  };
+  const result = await lab.drive(lab.engine(graph, { store: racing }).resume(runId, { answers: { [a]: "own" } }));
+  assert.ok(posted);
+  assert.equal(result.status, "completed");
+  assert.deepEqual(result.state.out, { v: 0, a: "own", b: "racing" });
+  assert.deepEqual([lab.count("a"), lab.count("b")], [2, 2]);
+});
+
+test("I2: an answer posted while the run is being released is not lost: the release takes it in and goes on", async () => {
+  const lab = new Lab();
+  const body = gate();
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+    b: { body: () => body.promise },
+  });
+  let posted = 0;
+  const store = anotherHandle(lab.store);
+  const racing = {
+    ...store,
+    append: async (...args: Parameters<typeof store.append>) => {
+      const [row] = (await lab.store.waits({})).rows;
+      if (row !== undefined && posted++ === 0) {
+        await lab.elsewhere(graph).answer(row.runId, row.waitId, "now");
+      }
+      return await store.append(...args);
+    },
+  };
+  const handle = await lab.engine(graph, { store: racing }).start(INPUT);
+  await lab.clock.settle();
+  assert.equal(posted, 0);
+  body.open();
+  const result = await lab.drive(handle.result());
+  assert.ok(posted > 0);
+  assert.deepEqual([result.status, result.state.out.a], ["completed", "now"]);
+  assert.deepEqual([lab.count("a"), lab.count("b")], [2, 1]);
+});
+
+test("I2: at the instant of its deadline a wait is expired: an answer is refused, and the body sees the expiry", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: (ctx) =>
+        ctx.waitFor(Ok, { deadline: "1h" }).catch((e) => {
+          if (e instanceof WaitExpiredError) return "expired";
+          throw e;
+        }),
+    },
+  });
+  for (const [ms, seen] of [[3_599_999, "in time"], [3_600_000, "expired"]] as const) {
+    const paused = await lab.drive(lab.engine(graph).run(INPUT));
+    const { runId } = paused.run;
+    lab.clock.step(ms);
+    const answer = lab.elsewhere(graph).answer(runId, openId(paused, "ok"), "in time");
+    if (seen === "expired") {
+      const error = await lab.fails<AnswerError>(answer, "AnswerError");
+      assert.equal(error.reason, "expired");
+    } else await answer;
+    const claims = await Promise.all([lab.elsewhere(graph).recover(), lab.elsewhere(graph).recover()]);
+    const [handle, ...more] = claims.flat();
+    assert.equal(more.length, 0);
+    const result = await lab.drive(handle!.result());
+    assert.equal(result.state.out.a, seen);
+  }
+});
+
+test("I2: an answer accepted in time wins although the run is looked at after the deadline only", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok, { deadline: "1h" }) } });
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  await lab.engine(graph).answer(paused.run.runId, openId(paused, "ok"), "in time");
+  await lab.clock.advance("9h");
+  const result = await lab.drive(lab.elsewhere(graph).resume(paused.run.runId));
+  assert.deepEqual([result.status, result.state.out.a], ["completed", "in time"]);
+});
+
+test("I3: a resume without anything to do writes nothing, runs nothing, and gives the pause", async () => {
+  const lab = new Lab();
+  const graph = waiting(lab);
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  const before = await lab.store.tail(paused.run.runId);
+  const again = interrupted(await lab.drive(lab.elsewhere(graph).resume(paused.run.runId)));
+  assert.deepEqual(again.waits.map((w) => w.waitId), [openId(paused, "ok")]);
+  assert.deepEqual(await lab.store.tail(paused.run.runId), before);
+  assert.equal(lab.count("a"), 1);
+});
+
+test("I3: answers of a resume are all accepted in one record, and answered vertices alone run again", async () => {
+  const lab = new Lab();
+  const ask = { waits: [Ok], body: (ctx: TaskContext) => ctx.waitFor(Ok) };
+  const graph = lab.graph({ v: { body: () => 0, to: ["a", "b", "c"] }, a: ask, b: ask, c: ask });
+  const runner = lab.engine(graph);
+  const paused = await lab.drive(runner.run(INPUT));
+  const answers = { [openId(paused, "ok", "a")]: "1", [openId(paused, "ok", "c")]: "3" };
+  const half = await lab.drive(lab.elsewhere(graph).resume(paused.run.runId, { answers }));
+  assert.deepEqual(interrupted(half).waits.map((w) => w.waitId), [openId(paused, "ok", "b")]);
+  assert.deepEqual(["a", "b", "c"].map((v) => lab.count(v)), [2, 1, 2]);
+  const claim = (await runner.history(paused.run.runId))[paused.run.revision + 1]!;
+  assert.deepEqual(claim.events.map((e) => e.type), ["claimed", "resolved", "resolved"]);
+});
