@@ -180,22 +180,10 @@ export class Session {
       build: () => ({ checks: [held], writes }),
       done: () => true,
       judge: async () => {
-        if (await this.#landed(call, writes)) return { value: true };
-        return (await this.get(call, held.key)).versionstamp === held.versionstamp
-          ? undefined
-          : { value: false };
+        if ((await this.get(call, held.key)).versionstamp !== held.versionstamp) return { value: false };
+        return await this.#landed(call, writes) ? { value: true } : undefined;
       },
     });
-  }
-
-  /** Whether writes of one operation are there already, told by the last of them. */
-  async #landed(call: Call, writes: Op["writes"]): Promise<boolean> {
-    const last = writes.at(-1);
-    if (last === undefined) return true;
-    const { value, versionstamp } = await this.get(call, last.key);
-    if (last.value === null || versionstamp === null) return last.value === null && versionstamp === null;
-    return value instanceof Uint8Array && value.length === last.value.length &&
-      last.value.every((byte, i) => byte === value[i]);
   }
 
   /** Reads again when what was being read was removed meanwhile. */
@@ -214,6 +202,16 @@ export class Session {
     if (this.#closed) return;
     this.#closed = true;
     this.#kv.close();
+  }
+
+  /** Whether writes of one operation are there already, told by the last of them. */
+  async #landed(call: Call, writes: Op["writes"]): Promise<boolean> {
+    const last = writes.at(-1);
+    if (last === undefined) return true;
+    const { value, versionstamp } = await this.get(call, last.key);
+    if (last.value === null || versionstamp === null) return last.value === null && versionstamp === null;
+    return value instanceof Uint8Array && value.length === last.value.length &&
+      last.value.every((byte, i) => byte === value[i]);
   }
 
   async #read<T>(call: Call, read: () => Promise<T>): Promise<T> {

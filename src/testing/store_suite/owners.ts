@@ -34,6 +34,7 @@ export const ownerCases: readonly StoreCase[] = [
         "OWNERSHIP_LOST",
         { runId: "run", owner: "me" },
       );
+      assert.equal(await store.owners.beat("me", 1), false, "not even at the time of its last beat");
       assert.equal(await store.owners.beat("me", 2), false);
       await rejects(store.owners.register("me", 3), "STORE", { op: "register" });
       assert.equal((await store.range("run", 0, 10)).length, 2);
