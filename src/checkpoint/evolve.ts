@@ -235,9 +235,9 @@ class Fold {
         continue;
       }
       this.#change(of, (x) => {
-        const { failure, handler: _, nextAt: __, ...rest } = x;
-        const keepsOutput = failure?.phase === "reduce" && "output" in x;
-        return keepsOutput ? { ...rest, status: "done" } : {
+        const { failure: _, handler: __, nextAt: ___, ...rest } = x;
+        // What failed with an output is the reduction of it, which is applied again.
+        return "output" in x ? { ...rest, status: "done" } : {
           ...rest,
           ...reopened(x),
           status: "pending",

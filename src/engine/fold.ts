@@ -106,6 +106,8 @@ function recipeOf<S>(
 }
 
 function phaseOf(error: unknown, outcome: VertexStanding): FaultPhase {
-  if (isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")) return "serialize";
-  return outcome.kind === "failed" ? "record" : "reduce";
+  if (outcome.kind === "failed") return "record";
+  return isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")
+    ? "serialize"
+    : "reduce";
 }
