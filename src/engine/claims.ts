@@ -157,6 +157,8 @@ export class Claims<S> {
         const cursor = await this.#loader.load(runId);
         const { run } = cursor.checkpoint;
         if (run.status === "completed" || run.status === "cancelled") return undefined;
+        // A run that is put off after a crash waits its time, also when somebody follows it.
+        if ((cursor.mailbox.content.wake ?? 0) > runtime.now()) return undefined;
         const absent = await this.vacate(cursor.checkpoint, false);
         const recoveries = run.recoveries + 1;
         if (absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {

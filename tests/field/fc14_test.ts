@@ -80,9 +80,12 @@ test("FC-14, I2: of 20 parallel posts of one answer one is accepted; the rest na
     Array.from({ length: 20 }, (_, i) => engines[i % 2]!.answer(runId, id, "yes")),
   );
   assert.equal(accepted, 1);
-  assert.deepEqual(new Set(errors.map((e) => `${e.name} ${e.reason} ${e.revision}`)), new Set([
-    `AnswerError answered ${revision}`,
-  ]));
+  assert.deepEqual(
+    new Set(errors.map((e) => `${e.name} ${e.reason} ${e.revision}`)),
+    new Set([
+      `AnswerError answered ${revision}`,
+    ]),
+  );
   assert.equal(lab.count("a"), 1, "an answer never runs a task");
   const resumed = await outcomes(engines.map((engine) => lab.drive(engine.resume(runId))));
   assert.equal(resumed.accepted, 1);

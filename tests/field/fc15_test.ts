@@ -56,7 +56,9 @@ for (const [name, days] of [["30 days", 30], ["10 years", 3_650]] as const) {
   });
 }
 
-test("FC-15: with the real platform timer 30 days do not fire at once and cost fewer than 10 callbacks", { timeout: 30_000 }, async () => {
+test("FC-15: with the real platform timer 30 days do not fire at once and cost fewer than 10 callbacks", {
+  timeout: 30_000,
+}, async () => {
   let callbacks = 0;
   const runtime: Runtime = {
     ...systemRuntime,
@@ -85,7 +87,9 @@ for (const deadline of [NaN, Infinity, "forever", new Date(NaN)]) {
     const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
     await lab.fails(runner.run(INPUT, { runId: "r", deadline }), "BuildError");
     await lab.fails(runner.get("r"), "CheckpointNotFoundError");
-    assert.throws(() => defineWait("w", z.string(), { deadline: deadline as number }), { name: "BuildError" });
+    assert.throws(() => defineWait("w", z.string(), { deadline: deadline as number }), {
+      name: "BuildError",
+    });
   });
 }
 
@@ -94,6 +98,9 @@ test("FC-15, E1: a run deadline that has passed cancels the run at once", async 
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.sleep("s", "9d") } }));
   for (const deadline of [0, -5, new Date(0)]) {
     const result = await lab.drive(runner.run(INPUT, { deadline }));
-    assert.deepEqual([result.status, "cancelReason" in result && result.cancelReason], ["cancelled", "deadline"]);
+    assert.deepEqual([result.status, "cancelReason" in result && result.cancelReason], [
+      "cancelled",
+      "deadline",
+    ]);
   }
 });

@@ -85,7 +85,9 @@ test("I2: an answer posted while a claim is on its way is taken in or the claim 
       return await store.append(...args);
     },
   };
-  const result = await lab.drive(lab.engine(graph, { store: racing }).resume(runId, { answers: { [a]: "own" } }));
+  const result = await lab.drive(
+    lab.engine(graph, { store: racing }).resume(runId, { answers: { [a]: "own" } }),
+  );
   assert.ok(posted);
   assert.equal(result.status, "completed");
   assert.deepEqual(result.state.out, { v: 0, a: "own", b: "racing" });

@@ -119,15 +119,36 @@ export function anotherHandle(store: Store): Store {
 /** A store handle of a process that can die: afterwards nothing that it asks for ever comes back. */
 export function mortal(store: Store): { readonly store: Store; kill(): void } {
   let dead = false;
-  const guard = <F extends (...args: never[]) => Promise<unknown>>(call: F): F =>
-    ((...args: never[]) => dead ? new Promise(() => {}) : call(...args)) as F;
-  const wrapped = Object.fromEntries(
-    Object.entries(store).map(([key, value]) => [key, typeof value === "function" ? guard(value) : value]),
-  ) as unknown as Store;
-  const owners = Object.fromEntries(
-    Object.entries(store.owners).map(([key, value]) => [key, guard(value)]),
-  ) as unknown as Store["owners"];
-  return { store: { ...wrapped, owners }, kill: () => void (dead = true) };
+  const never = new Promise<void>(() => {});
+  return { store: gated(store, () => dead ? never : undefined), kill: () => void (dead = true) };
+}
+
+/** A store handle of a process that can be stopped and continued: what it asks for meanwhile is asked afterwards. */
+export function freezable(store: Store): { readonly store: Store; freeze(): void; thaw(): void } {
+  let ice: ReturnType<typeof gate<void>> | undefined;
+  return {
+    store: gated(store, () => ice?.promise),
+    freeze: () => void (ice ??= gate()),
+    thaw: () => {
+      ice?.open();
+      ice = undefined;
+    },
+  };
+}
+
+/** The store with every call held back until what `barrier` gives has passed. */
+function gated(store: Store, barrier: () => Promise<void> | undefined): Store {
+  const guard = <T extends object>(target: T): T =>
+    Object.fromEntries(
+      Object.entries(target).map(([key, value]) => [
+        key,
+        typeof value !== "function" ? value : async (...args: unknown[]) => {
+          await barrier();
+          return await value(...args);
+        },
+      ]),
+    ) as T;
+  return { ...guard(store), owners: guard(store.owners) };
 }
 
 /** The result, which must be interrupted. */

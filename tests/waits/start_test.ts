@@ -6,13 +6,23 @@ import type { StartOptions } from "../../mod.ts";
 import { gate, INPUT, Lab, mortal, recorder } from "./lab.ts";
 
 const slow = (lab: Lab) =>
-  lab.graph({ a: { body: () => new Promise((r) => lab.clock.wakeAt(lab.clock.now() + 9_000, () => r("a"))) } });
+  lab.graph({
+    a: { body: () => new Promise((r) => lab.clock.wakeAt(lab.clock.now() + 9_000, () => r("a"))) },
+  });
 
 test("E1: the input goes through the schema, with its defaults, before anything is written; a refused one writes nothing", async () => {
   const lab = new Lab();
-  const schema = z.object({ out: z.record(z.string(), z.unknown()).default({}), log: z.array(z.string()).default([]) });
+  const schema = z.object({
+    out: z.record(z.string(), z.unknown()).default({}),
+    log: z.array(z.string()).default([]),
+  });
   const graph = new GraphBuilder({ id: "g", schema })
-    .addVertex({ id: "a", task: { execute: () => 1 }, select: () => null, reduce: (s) => void s.log.push("a") })
+    .addVertex({
+      id: "a",
+      task: { execute: () => 1 },
+      select: () => null,
+      reduce: (s) => void s.log.push("a"),
+    })
     .build({ entry: "a", finish: "a" });
   const runner = lab.engine(graph);
   const result = await lab.drive(runner.run({}));
@@ -125,8 +135,12 @@ test("E1: events of a handle are told from the first on, in order, and end with 
   assert.deepEqual(told.slice(0, 3), ["checkpoint", "runStart", "vertexStart"]);
   assert.equal(told.at(-1), "runFinish");
   const emitted = events.find((e) => e.type === "emit");
-  assert.deepEqual(emitted?.type === "emit" && [emitted.vertexId, emitted.name, emitted.data], ["a", "hello", {
-    n: 1,
-  }]);
+  assert.deepEqual(emitted?.type === "emit" && [emitted.vertexId, emitted.name, emitted.data], [
+    "a",
+    "hello",
+    {
+      n: 1,
+    },
+  ]);
   assert.equal((await runner.history(handle.runId)).flatMap((h) => h.events).length, 5);
 });

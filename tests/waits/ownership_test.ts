@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RunHandle } from "../../mod.ts";
+import { freezable, gate, INPUT, interrupted, Lab, mortal, recorded, type State } from "./lab.ts";
+
+const LEASE = 15_000;
+
+/** `a`, then `b` whose body hangs in the first process and works in every other. */
+function hanging(lab: Lab, held: Promise<unknown> = new Promise(() => {})) {
+  return lab.graph({
+    a: { body: () => "a", to: "b" },
+    b: { body: () => lab.count("b") === 1 ? held : "b", to: "c" },
+    c: { body: () => "c" },
+  });
+}
+
+async function ends(lab: Lab, handles: readonly RunHandle<State>[]) {
+  return await lab.drive(Promise.all(handles.map((h) => h.result())));
+}
+
+test("O1: of two processes that resume one run at the same instant one wins; the other has run nothing and written nothing", async () => {
+  for (let seed = 0; seed < 5; seed++) {
+    const lab = new Lab();
+    const graph = lab.graph({ a: { body: () => lab.count("a") === 1 ? Promise.reject(new Error("x")) : 1 } });
+    const { run } = await lab.drive(lab.engine(graph).run(INPUT));
+    const settled = await lab.drive(
+      Promise.allSettled([1, 2, 3].map(() => lab.elsewhere(graph).resume(run.runId))),
+    );
+    const won = settled.filter((s) => s.status === "fulfilled");
+    const lost = settled.flatMap((s) => s.status === "rejected" ? [(s.reason as Error).name] : []);
+    assert.equal(won.length, 1);
+    for (const name of lost) {
+      assert.ok(["RevisionConflictError", "RunBusyError", "ResumeTerminalError"].includes(name), name);
+    }
+    assert.equal(lab.count("a"), 2);
+    const claims = (await recorded(lab.engine(graph), run.runId)).flat().filter((t) => t === "claimed");
+    assert.equal(claims.length, 1);
+  }
+});
+
+test("O1, O2: two recoverers of a dead owner's run at once: one claims it, the other gets nothing", async () => {
+  const lab = new Lab();
+  const graph = hanging(lab);
+  const dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  dying.kill();
+  await lab.clock.advance(LEASE + 6_000);
+  const claims = await Promise.all([1, 2, 3].map(() => lab.elsewhere(graph).recover()));
+  assert.deepEqual(claims.map((c) => c.length).sort(), [0, 0, 1]);
+  const [result] = await ends(lab, claims.flat());
+  assert.deepEqual([result?.status, result?.run.recoveries], ["completed", 0]);
+  assert.deepEqual([lab.count("a"), lab.count("b"), lab.count("c")], [1, 2, 1]);
+});
+
+test("O1: a run is recovered only after its owner's lease of 15 s; until then it is busy", async () => {
+  const lab = new Lab();
+  const graph = hanging(lab);
+  const dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  dying.kill();
+  await lab.clock.advance(LEASE);
+  assert.deepEqual(await lab.elsewhere(graph).recover(), []);
+  await lab.fails(lab.elsewhere(graph).resume("r"), "RunBusyError");
+  await lab.clock.advance(1);
+  const result = await lab.drive(lab.elsewhere(graph).resume("r"));
+  assert.equal(result.status, "completed");
+});
+
+test("O1: a living owner renews its beat every 5 s, one for all its runs, and is never replaced", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { body: () => gate().promise } });
+  const runner = lab.engine(graph);
+  for (let i = 0; i < 5; i++) await runner.start(INPUT);
+  const start = lab.clock.now();
+  await lab.clock.advance("1m");
+  const owners = await lab.store.owners.list();
+  assert.equal(owners.length, 1);
+  assert.ok(owners[0]!.beatAt - start >= 55_000);
+  assert.deepEqual(await lab.elsewhere(graph).recover(), []);
+  assert.equal(lab.count("a"), 5);
+});
+
+test("O1: an owner that stood still past its lease and was replaced appends nothing more, starts nothing more, and says so", async () => {
+  const lab = new Lab();
+  const held = gate<string>();
+  const graph = hanging(lab, held.promise);
+  const stopped = freezable(lab.store);
+  const first = lab.engine(graph, { store: stopped.store });
+  const handle = await first.start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  stopped.freeze();
+  await lab.clock.advance(LEASE + 6_000);
+  const [taken] = await lab.elsewhere(graph).recover();
+  const [result] = await ends(lab, [taken!]);
+  const tail = await lab.store.tail("r");
+  held.open("stale");
+  await lab.clock.settle();
+  stopped.thaw();
+  await lab.clock.advance("10s");
+  const error = await lab.fails<Error & { runId: string }>(handle.result(), "OwnershipLostError");
+  assert.equal(error.runId, "r");
+  assert.deepEqual(await lab.store.tail("r"), tail);
+  assert.deepEqual([result?.state.out, lab.count("c")], [{ a: "a", b: "b", c: "c" }, 1]);
+  const [next] = await ends(lab, [await first.start(INPUT)]);
+  assert.equal(next?.status, "completed", "the process goes on under a new owner id");
+});
+
+test("O1: a takeover claims a living owner's run at once; the former owner's next append fails and it starts nothing more", async () => {
+  const lab = new Lab();
+  const held = gate<string>();
+  const graph = hanging(lab, held.promise);
+  const first = await lab.engine(graph).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  const result = await lab.drive(lab.elsewhere(graph).resume("r", { takeover: true }));
+  assert.deepEqual(result.state.out, { a: "a", b: "b", c: "c" });
+  const tail = await lab.store.tail("r");
+  held.open("stale");
+  await lab.fails(first.result(), "OwnershipLostError");
+  assert.deepEqual(await lab.store.tail("r"), tail);
+  assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
+});
+
+test("O2: recoveries without progress wait a doubling delay, then halt the run; a resume goes on with it", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: { body: () => healed ? "a" : gate().promise },
+  });
+  let healed = false;
+  const others = lab.graph({ fine: { body: () => "fine" } }, { id: "others" });
+  let dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  const delays: number[] = [];
+  for (let deaths = 1; deaths <= 4; deaths++) {
+    dying.kill();
+    await lab.clock.advance(LEASE + 6_000);
+    dying = mortal(lab.store);
+    const runner = lab.engine(graph, { store: dying.store, maxRecoveries: 4 });
+    let taken = await runner.recover();
+    if (deaths === 1) assert.equal(taken.length, 1, "the first recovery is immediate");
+    else {
+      assert.equal(taken.length, 0);
+      const [wake] = await lab.store.wakes(Infinity, 9);
+      const { status, owner } = await runner.status("r");
+      assert.deepEqual([status, owner], ["running", undefined]);
+      delays.push(wake!.due - lab.clock.now());
+      await lab.clock.advanceTo(wake!.due - 1);
+      assert.equal((await runner.recover()).length, 0, "not before its time");
+      await lab.clock.advanceTo(wake!.due);
+      taken = await runner.recover();
+      assert.equal(taken.length, 1);
+    }
+    await lab.clock.settle();
+    assert.equal((await runner.status("r")).recoveries, deaths);
+  }
+  for (const [i, full] of [1_000, 2_000, 4_000].entries()) {
+    assert.ok(delays[i]! >= full / 2 && delays[i]! <= full, `${delays[i]} of ${full}`);
+  }
+  assert.equal(lab.count("a"), 5);
+  dying.kill();
+  await lab.clock.advance(LEASE + 6_000);
+  const runner = lab.elsewhere(graph, { maxRecoveries: 4 });
+  const handles = await runner.recover();
+  const [result] = await ends(lab, handles);
+  assert.deepEqual([interrupted(result!).reason, interrupted(result!).halt?.kind], [
+    "halted",
+    "max_recoveries",
+  ]);
+  assert.equal(lab.count("a"), 5);
+  assert.deepEqual((await runner.list({ reason: "halted" })).rows.map((r) => r.runId), ["r"]);
+  assert.equal((await lab.drive(lab.elsewhere(others).run(INPUT))).status, "completed");
+  healed = true;
+  const resumed = await lab.drive(lab.elsewhere(graph, { maxRecoveries: 4 }).resume("r"));
+  assert.deepEqual([resumed.status, resumed.state.out.a, lab.count("a")], ["completed", "a", 6]);
+});
+
+test("O2: any new record resets the count, so a run that makes progress between deaths is never put off", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      body: async (ctx) => {
+        await ctx.once(`round${lab.count("a")}`, () => 1);
+        return lab.count("a") < 5 ? await gate().promise : "done";
+      },
+    },
+  });
+  let dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  for (let deaths = 1; deaths <= 4; deaths++) {
+    await lab.clock.settle();
+    dying.kill();
+    await lab.clock.advance(LEASE + 6_000);
+    dying = mortal(lab.store);
+    const handles = await lab.engine(graph, { store: dying.store, maxRecoveries: 1 }).recover();
+    assert.equal(handles.length, 1);
+    if (deaths === 4) assert.equal((await ends(lab, handles))[0]?.status, "completed");
+  }
+});
+
+test("E1, O2: whoever follows a run that is put off waits its delay too", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { body: () => lab.count("a") > 2 ? "a" : gate().promise } });
+  let dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  for (const deaths of [1, 2]) {
+    await lab.clock.settle();
+    dying.kill();
+    await lab.clock.advance(LEASE + 6_000);
+    dying = mortal(lab.store);
+    assert.equal((await lab.engine(graph, { store: dying.store }).recover()).length, deaths === 1 ? 1 : 0);
+  }
+  const [wake] = await lab.store.wakes(Infinity, 9);
+  const handle = await lab.elsewhere(graph).start(INPUT, { runId: "r" });
+  const following = handle.result();
+  await lab.clock.advanceTo(wake!.due - 1);
+  assert.equal(lab.count("a"), 2);
+  assert.equal((await lab.drive(following)).status, "completed");
+});
+
+test("O2: under max_recoveries open waits stay and can be answered, and no wake is set until then", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt("?") },
+    b: { body: () => healed ? "b" : gate().promise },
+  });
+  let healed = false;
+  let dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  for (let deaths = 1; deaths <= 2; deaths++) {
+    dying.kill();
+    await lab.clock.advance(LEASE + 6_000);
+    dying = mortal(lab.store);
+    const runner = lab.engine(graph, { store: dying.store, maxRecoveries: 1 });
+    await runner.recover();
+    await lab.clock.settle();
+  }
+  const runner = lab.elsewhere(graph);
+  const view = interrupted(await runner.get("r"));
+  assert.deepEqual([view.halt?.kind, view.waits.length], ["max_recoveries", 1]);
+  assert.deepEqual(await lab.store.wakes(Infinity, 9), []);
+  await runner.answer("r", view.waits[0]!.waitId, "kept");
+  healed = true;
+  const result = await lab.drive(lab.elsewhere(graph).resume("r"));
+  assert.deepEqual([result.status, result.state.out], ["completed", { v: 0, a: "kept", b: "b" }]);
+});

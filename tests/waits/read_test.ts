@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gate, INPUT, interrupted, Lab } from "./lab.ts";
+
+function asking(lab: Lab) {
+  return lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt("?") },
+    b: { body: () => 1 },
+  });
+}
+
+test("H1: get gives the run as stored, with its state, and runs and writes nothing", async () => {
+  const lab = new Lab();
+  const graph = asking(lab);
+  const live = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
+  const tail = await lab.store.tail(live.run.runId);
+  const view = interrupted(await lab.elsewhere(graph).get(live.run.runId));
+  assert.deepEqual(view, live);
+  assert.throws(() => (view.state.log as string[]).push("x"), TypeError, "frozen");
+  assert.deepEqual(await lab.store.tail(live.run.runId), tail);
+  assert.equal(lab.count("a"), 1);
+});
+
+test("H1: get of a running run says so, with the state of the step that began", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(lab.graph({ a: { body: () => 1, to: "b" }, b: { body: () => gate().promise } }));
+  const { runId } = await runner.start(INPUT);
+  await lab.clock.settle();
+  const view = await runner.get(runId);
+  assert.deepEqual([view.status, view.state.log, view.path], ["running", ["a"], ["a"]]);
+});
+
+test("H1: status is the run record without a state", async () => {
+  const lab = new Lab();
+  const graph = asking(lab);
+  const { run } = await lab.drive(lab.engine(graph).run(INPUT, { tags: ["t"] }));
+  assert.deepEqual(await lab.elsewhere(graph).status(run.runId), run);
+});
+
+test("H1: history pages by revision, and a page says of each record the same as the whole", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      body: () => 0,
+      route: { targets: ["a", "end"], pick: (s) => s.log.length < 400 ? "a" : "end" },
+    },
+    end: { body: () => 0 },
+  });
+  const runner = lab.engine(graph);
+  const { run } = await lab.drive(runner.run(INPUT));
+  const whole = await runner.history(run.runId, { limit: 1_000 });
+  assert.deepEqual(whole.map((h) => h.revision), Array.from({ length: run.revision + 1 }, (_, i) => i));
+  assert.equal((await runner.history(run.runId)).length, 100);
+  for (const from of [0, 1, 99, 255, 256, 257, 399, run.revision]) {
+    const page = await lab.elsewhere(graph).history(run.runId, { from, limit: 3 });
+    assert.deepEqual(page, whole.slice(from, from + 3));
+  }
+  assert.deepEqual(await runner.history(run.runId, { from: run.revision + 1 }), []);
+  for (const query of [{ from: -1 }, { from: 0.5 }, { limit: 0 }, { limit: NaN }]) {
+    await lab.fails(runner.history(run.runId, query), "BuildError");
+  }
+});
+
+test("H1: list finds this graph's runs by status, reason and tag, the newest created first, page by page", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(asking(lab));
+  const other = lab.engine(lab.graph({ x: { body: () => 0 } }, { id: "other" }));
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    const { run } = await lab.drive(
+      runner.run(INPUT, { runId: `r${i}`, tags: [i % 2 === 0 ? "even" : "odd"] }),
+    );
+    ids.unshift(run.runId);
+    await lab.clock.advance(1);
+  }
+  await lab.drive(other.run(INPUT));
+  await lab.drive(runner.resume("r2", { payload: 1 }));
+  const found = async (query: Parameters<typeof runner.list>[0]) =>
+    (await runner.list(query)).rows.map((row) => row.runId);
+  assert.deepEqual(await found({}), ids);
+  assert.deepEqual(await found({ status: "completed" }), ["r2"]);
+  assert.deepEqual(await found({ status: "interrupted", tag: "even" }), ["r4", "r0"]);
+  assert.deepEqual(await found({ reason: "awaiting" }), ["r4", "r3", "r1", "r0"]);
+  assert.deepEqual(await found({ reason: "halted" }), []);
+  const row = (await runner.list({ status: "completed" })).rows[0]!;
+  assert.deepEqual([row.graphId, row.graphVersion, row.openWaits], ["g", runner.graph.version, 0]);
+  assert.equal((await runner.list({ limit: 1 })).rows[0]?.openWaits, 1);
+  const paged: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await runner.list({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+    paged.push(...page.rows.map((r) => r.runId));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assert.deepEqual(paged, ids);
+});
+
+test("H1: topology is plain JSON with vertices and edges; two engines of one graph give the same", () => {
+  const lab = new Lab();
+  const topology = lab.engine(asking(lab)).topology();
+  assert.deepEqual(JSON.parse(JSON.stringify(topology)), topology);
+  assert.deepEqual(lab.engine(asking(lab)).topology(), topology);
+  assert.match(JSON.stringify(topology), /"v".*"a"|"a".*"v"/);
+});
+
+test("H1: the drawing of a run shows what its vertices are at, the one without a run does not", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(asking(lab));
+  const plain = await runner.mermaid();
+  assert.match(plain, /^(flowchart|graph) /);
+  assert.doesNotMatch(plain, /suspended|done/);
+  const { run } = await lab.drive(runner.run(INPUT));
+  const drawn = await runner.mermaid(run.runId);
+  for (const status of ["suspended", "done"]) assert.ok(drawn.includes(status), drawn);
+});
