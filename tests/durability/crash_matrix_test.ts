@@ -35,6 +35,8 @@ test("the graph with everything does all of it when nothing goes wrong", async (
   assert.equal(new Set(happened).size, happened.length);
 });
 
+const SECOND_CRASHES = 15;
+
 const stores: Readonly<Record<string, () => Promise<OpenedStore>>> = {
   memory: openMemory,
   "a Deno KV file": openDenoKv,
@@ -44,8 +46,12 @@ for (const [name, open] of Object.entries(stores)) {
   test(`SPEC 11, E4, O1: a stop at any write of the graph with everything changes nothing that matters [${name}]`, async () => {
     const opened = await open();
     try {
-      const report = await crashTest(everything, { ...scenario, store: () => oneRound(opened.store) });
-      assert.equal(report.rounds, 2 * (report.writes + 1) + 20);
+      const report = await crashTest(everything, {
+        ...scenario,
+        store: () => oneRound(opened.store),
+        secondCrashes: SECOND_CRASHES,
+      });
+      assert.ok(report.crashes.length >= report.rounds - 2);
       const stopped = (op: string) => report.crashes.some((c) => c.op === op);
       for (const op of ["append", "post", "owners.register", "owners.beat"]) assert.ok(stopped(op), op);
     } finally {
