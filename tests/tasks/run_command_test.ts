@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { test } from "node:test";
+import { CommandError, RunCommand } from "../../tasks/run_command.ts";
+import { HOST } from "../support/runtimes.ts";
+import { contextFor } from "./context.ts";
+
+/** A script for the runtime of the test. */
+function script(code: string) {
+  return { command: process.execPath, args: [HOST === "deno" ? "eval" : "-e", code] };
+}
+
+test("RunCommand answers what the command printed, and hands it its input, environment and key", async () => {
+  const code = `
+    const { default: process } = await import("node:process");
+    let text = "";
+    process.stdin.on("data", (chunk) => text += chunk);
+    process.stdin.on("end", () => {
+      console.log(text + process.env.WHO + process.env.IDEMPOTENCY_KEY);
+      console.error("noted");
+    });`;
+  const input = { ...script(`(async () => {${code}})()`), env: { WHO: "kim " }, stdin: "hello " };
+  const { stdout, stderr } = await new RunCommand().execute(input, contextFor("key-1"));
+  assert.deepEqual([stdout.trim(), stderr.trim()], ["hello kim key-1", "noted"]);
+});
+
+test("RunCommand fails with the exit code and the last line of the errors", async () => {
+  const code =
+    `console.error("first"); console.error("it broke"); import("node:process").then((p) => p.exit(3))`;
+  await assert.rejects(new RunCommand().execute(script(code), contextFor("k")), (error) => {
+    assert.ok(error instanceof CommandError);
+    assert.equal(error.data.code, 3);
+    assert.match(error.message, /ended with 3: it broke$/);
+    return true;
+  });
+});
+
+test("RunCommand fails when there is no such command", async () => {
+  await assert.rejects(
+    new RunCommand().execute({ command: "/no/such/command" }, contextFor("k")),
+    /ENOENT|no such/i,
+  );
+});
+
+test("RunCommand terminates the command when its signal is aborted", async () => {
+  const controller = new AbortController();
+  const running = new RunCommand().execute(
+    script("setInterval(() => {}, 1000)"),
+    contextFor("k", controller.signal),
+  );
+  controller.abort(new Error("stopped"));
+  await assert.rejects(running, (error: Error) => error.name === "AbortError" || error.message === "stopped");
+});
