@@ -11,6 +11,7 @@ import {
   RunExistsError,
 } from "../errors.ts";
 import { canonicalForm, mermaid, type Topology, topology } from "../graph/mod.ts";
+import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isId } from "../model/ids.ts";
 import type { RunRecord } from "../model/run.ts";
@@ -70,11 +71,11 @@ export class Runner<S> {
   async mermaid(runId?: string): Promise<string> {
     if (runId === undefined) return mermaid(this.#engine.graph);
     const { checkpoint } = await this.#loader.load(runId, { state: false });
-    const statuses = new Map<string, string>(checkpoint.path.map((id) => [id, "done"]));
+    const statuses = new Map<string, ExecutionStatus>(checkpoint.path.map((id) => [id, "done"]));
     for (const id of checkpoint.frontier) {
       statuses.set(id, checkpoint.executions.get(id)?.status ?? "pending");
     }
-    return mermaid(this.#engine.graph, statuses as never);
+    return mermaid(this.#engine.graph, Object.fromEntries(statuses));
   }
 
   /** Starts a run and waits until it is over or interrupted: `(await start(input, options)).result()`. */

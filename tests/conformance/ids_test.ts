@@ -1,0 +1,438 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compile } from "../../src/compile.ts";
+import { idempotencyKey } from "../../src/engine/ids.ts";
+import type { RunResult } from "../../src/engine/result.ts";
+import { BuildError, RunExistsError, StoreError } from "../../src/errors.ts";
+import type { TaskContext } from "../../src/model/context.ts";
+import { defineWait } from "../../src/model/wait.ts";
+import type { Runtime } from "../../src/runtime/runtime.ts";
+import { systemRuntime } from "../../src/runtime/system.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { VirtualClock } from "../../src/testing/virtual_clock.ts";
+import { z } from "zod";
+import {
+  chainOf,
+  completed,
+  engine,
+  gate,
+  graphOf,
+  interrupted,
+  type Notes,
+  notes,
+} from "../support/graphs.ts";
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const ZERO = "00000000-0000-0000-0000-000000000000";
+const boom = new Error("boom");
+
+test("IDS-01, IDS-04, IDS-23: minted run ids are UUIDs in canonical text, never zero, and no two are the same", async () => {
+  const minted = new Set<string>();
+  const perVertex = new Set<string>();
+  const graph = graphOf({ vertices: { v: { run: (_input, ctx) => void perVertex.add(ctx.vertexRunId) } } });
+  const runner = compile(graph, { store: memoryStore(), runtime: systemRuntime });
+  for (let i = 0; i < 20; i++) {
+    const { run } = await runner.run(notes());
+    assert.match(run.runId, UUID_V7);
+    assert.equal(JSON.parse(JSON.stringify(run)).runId, run.runId);
+    assert.equal((await runner.status(run.runId)).runId, run.runId);
+    minted.add(run.runId);
+  }
+  for (const id of perVertex) assert.match(id, UUID);
+  assert.deepEqual([minted.size, perVertex.size, minted.has(ZERO), perVertex.has(ZERO)], [
+    20,
+    20,
+    false,
+    false,
+  ]);
+});
+
+test("IDS-02: a text that is no id is refused with a typed error wherever an id is taken", async () => {
+  const { runner } = engine(chainOf("v"));
+  for (const bad of ["", "-a", " a", "a b", "a/b", "ä", "a".repeat(129), "../x", "a\0", "__proto__"]) {
+    assert.throws(() => graphOf({ id: bad, vertices: { v: {} } }), BuildError, `graph ${bad}`);
+    assert.throws(() => graphOf({ vertices: { v: {}, [bad]: {} } }), BuildError, `vertex ${bad}`);
+    assert.throws(() => defineWait(bad, z.string()), BuildError, `wait ${bad}`);
+    for (
+      const call of [
+        () => runner.start(notes(), { runId: bad }),
+        () => runner.resume(bad),
+        () => runner.get(bad),
+        () => runner.status(bad),
+        () => runner.history(bad),
+        () => runner.answer(bad, "w", 1),
+      ]
+    ) await assert.rejects(call, BuildError, `run ${bad}`);
+  }
+  assert.deepEqual((await runner.list()).rows, []);
+});
+
+test("IDS-05: what the source of ids throws is what the start throws, and nothing is left", async () => {
+  const clock = new VirtualClock();
+  const store = memoryStore();
+  let broken = false;
+  const uuid = () => {
+    if (broken) throw boom;
+    return clock.uuid();
+  };
+  const failing: Runtime = {
+    now: () => clock.now(),
+    wakeAt: (...timer) => clock.wakeAt(...timer),
+    macrotask: (run) => clock.macrotask(run),
+    random: () => clock.random(),
+    uuid,
+  };
+  let ran = 0;
+  const graph = graphOf({ vertices: { v: { run: () => void ran++ } } });
+  const runner = compile(graph, { store, runtime: failing });
+  broken = true;
+  await assert.rejects(runner.run(notes()), (error) => error === boom);
+  assert.deepEqual([ran, (await runner.list()).rows], [0, []]);
+});
+
+test("IDS-06: a step is a number in JSON and its decimal text in keys", async () => {
+  let key = "";
+  const e = engine(graphOf({
+    vertices: {
+      a: { targets: ["a", "b"], pick: (s) => s.log.length < 11 ? "a" : "b" },
+      b: { run: (_input, ctx) => void (key = ctx.idempotencyKey) },
+    },
+  }));
+  const { run } = completed(await e.run(notes()));
+  assert.match(JSON.stringify(run), /"step":11[,}]/);
+  assert.match(key, /\/step=11\//);
+});
+
+/** A run of every kind of end. */
+async function ends(): Promise<Readonly<Record<string, RunResult<Notes>>>> {
+  const run = (vertices: Parameters<typeof graphOf<Notes>>[0]["vertices"], options = {}) => {
+    const e = engine(graphOf<Notes>({ vertices, entry: "v", finish: "v" }));
+    return e.run(notes(), options);
+  };
+  const over = engine(graphOf<Notes>({ vertices: { v: { run: () => new Promise(() => {}) } } }));
+  return {
+    completed: await run({ v: {} }),
+    errored: await run({ v: { run: () => Promise.reject(boom) } }),
+    awaiting: await run({ v: { run: (_input, ctx) => ctx.interrupt() } }),
+    sleeping: await run({ v: { run: (_input, ctx) => ctx.sleep("s", "1d") } }),
+    halted: await run({ v: { to: "v" } }, { maxSteps: 1 }),
+    cancelled: await over.run(notes(), { deadline: "1m" }),
+  };
+}
+
+test("IDS-07, IDS-10, IDS-12: statuses and reasons are lower-case words, stored and rendered as they are", async () => {
+  const seen = Object.entries(await ends()).map(([name, { run }]) => [name, run.status, run.reason]);
+  assert.deepEqual(seen, [
+    ["completed", "completed", undefined],
+    ["errored", "interrupted", "errored"],
+    ["awaiting", "interrupted", "awaiting"],
+    ["sleeping", "interrupted", "sleeping"],
+    ["halted", "interrupted", "halted"],
+    ["cancelled", "cancelled", undefined],
+  ]);
+  const held = gate();
+  const e = engine(graphOf({ vertices: { v: { run: () => held.promise } } }));
+  const handle = await e.runner.start(notes());
+  assert.equal((await e.runner.status(handle.runId)).status, "running");
+  assert.deepEqual((await e.runner.list({ status: "running" })).rows.map((row) => row.runId), [handle.runId]);
+  held.open();
+  completed(await e.clock.drive(handle.result()));
+  assert.deepEqual((await e.runner.list({ status: "completed" })).rows.map((row) => row.status), [
+    "completed",
+  ]);
+});
+
+test("IDS-30: what run and resume return is never running", async () => {
+  for (const [name, result] of Object.entries(await ends())) {
+    assert.notEqual(result.status as string, "running", name);
+  }
+  const e = engine(chainOf("a", "b"));
+  const abort = new AbortController();
+  await assert.rejects(
+    e.run(notes(), { runId: "r", signal: abort.signal, hooks: { step: () => abort.abort() } }),
+    { code: "RUN_ABORTED" },
+  );
+  assert.equal((await e.runner.status("r")).status, "running");
+  assert.equal((await e.resume("r")).status, "completed");
+});
+
+test("IDS-08, IDS-12: a vertex is pending, suspended, in backoff, done or failed, in lower-case words", async () => {
+  const told: string[] = [];
+  const e = engine(
+    graphOf({
+      vertices: {
+        start: { to: ["b", "d", "f", "s"] },
+        b: { retry: { maxAttempts: 2, backoff: { initial: "1d" } }, run: () => Promise.reject(boom) },
+        d: {},
+        f: { run: () => Promise.reject(boom) },
+        s: { run: (_input, ctx) => ctx.interrupt() },
+      },
+    }),
+    { hooks: { vertexFinish: (event) => void told.push(`${event.vertexId} ${event.status}`) } },
+  );
+  const { run } = interrupted(await e.run(notes()), "errored");
+  assert.deepEqual(told.sort(), ["d done", "f failed", "s suspended", "start done"]);
+  const picture = await e.runner.mermaid(run.runId);
+  for (const status of ["done", "failed", "suspended", "backoff"]) {
+    assert.match(picture, new RegExp(`\\b${status}\\b`));
+  }
+});
+
+test("IDS-09: the phases of a history are routed, running, paused and halted", async () => {
+  const held = gate();
+  const e = engine(graphOf({
+    vertices: {
+      start: { to: ["a", "b"] },
+      a: {},
+      b: {
+        run: (_input, ctx) => ctx.answer() === undefined ? held.promise.then(() => ctx.interrupt()) : 1,
+        to: "b",
+      },
+    },
+    finish: "a",
+  }));
+  const running = e.run(notes(), { maxSteps: 2 });
+  await e.clock.settle();
+  held.open();
+  const { run } = interrupted(await running, "awaiting");
+  interrupted(await e.resume(run.runId, { payload: 1 }), "halted");
+  const phases = (await e.runner.history(run.runId)).map((entry) => entry.phase);
+  assert.deepEqual(phases, ["routed", "routed", "running", "paused", "running", "halted"]);
+});
+
+test("IDS-11: the routing halts are condition, undeclared_target, dead_end and max_steps", async () => {
+  const halt = async (pick: () => unknown, finish = "f", options = {}) => {
+    const e = engine(
+      graphOf({ vertices: { v: { targets: ["v", "w", "f"], pick }, w: {}, f: {} }, entry: "v", finish }),
+    );
+    return interrupted(await e.run(notes(), options), "halted").halt!.kind;
+  };
+  const throwing = () => {
+    throw boom;
+  };
+  assert.deepEqual(
+    [
+      await halt(throwing),
+      await halt(() => "x"),
+      await halt(() => "w"),
+      await halt(() => "v", "f", { maxSteps: 3 }),
+    ],
+    ["condition", "undeclared_target", "dead_end", "max_steps"],
+  );
+});
+
+test("IDS-14, IDS-15: the key names graph, run, step and vertex, and nothing else", async () => {
+  assert.equal(idempotencyKey("g", "r", 5, "v"), "graph=g/run=r/step=5/vertex=v");
+  const keys: string[] = [];
+  const runs: string[] = [];
+  const e = engine(graphOf({
+    id: "orders",
+    vertices: {
+      a: { to: "v" },
+      v: {
+        run: (_input, ctx) => {
+          keys.push(ctx.idempotencyKey);
+          runs.push(ctx.vertexRunId);
+          throw boom;
+        },
+      },
+    },
+  }));
+  await e.run(notes(), { runId: "r-1" });
+  await e.resume("r-1");
+  assert.deepEqual(keys, Array(2).fill("graph=orders/run=r-1/step=1/vertex=v"));
+  assert.notEqual(runs[0], runs[1]);
+});
+
+test("IDS-16: another graph, run, step, vertex or item is another key", () => {
+  const keys = [
+    idempotencyKey("g", "r", 1, "v"),
+    idempotencyKey("h", "r", 1, "v"),
+    idempotencyKey("g", "s", 1, "v"),
+    idempotencyKey("g", "r", 2, "v"),
+    idempotencyKey("g", "r", 1, "w"),
+    idempotencyKey("g", "r", 1, "v", 0),
+    idempotencyKey("g", "r", 1, "v", 1),
+  ];
+  assert.equal(new Set(keys).size, keys.length);
+});
+
+test("IDS-17: the key is one through failed attempts, a pause, a crash and a resume that begins the vertex afresh", async () => {
+  const keys = new Set<string>();
+  const runs = new Set<string>();
+  let fails = true;
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        retry: { maxAttempts: 2 },
+        run: (_input, ctx) => {
+          keys.add(ctx.idempotencyKey);
+          runs.add(ctx.vertexRunId);
+          if (fails) throw boom;
+          return ctx.answer() === undefined ? ctx.interrupt() : 1;
+        },
+      },
+    },
+  }));
+  const { run } = interrupted(await e.run(notes()), "errored");
+  fails = false;
+  interrupted(await e.restart().resume(run.runId), "awaiting");
+  completed(await e.restart().resume(run.runId, { payload: 1 }));
+  assert.deepEqual([e.ran("v"), keys.size, runs.size], [4, 1, 2]);
+});
+
+test("IDS-19: a vertex that a cycle runs in two steps has two keys", async () => {
+  const keys: string[] = [];
+  const e = engine(graphOf({
+    vertices: {
+      a: { run: (_input, ctx) => void keys.push(ctx.idempotencyKey), to: "b" },
+      b: { targets: ["a", "f"], pick: (s) => s.log.length < 4 ? "a" : "f" },
+      f: {},
+    },
+  }));
+  completed(await e.run(notes(), { runId: "r" }));
+  assert.deepEqual(keys, ["graph=g/run=r/step=0/vertex=a", "graph=g/run=r/step=2/vertex=a"]);
+});
+
+test("IDS-21: what a body is told of itself is what is recorded and told of it", async () => {
+  const seen: Pick<TaskContext, "graphId" | "runId" | "vertexId" | "vertexRunId" | "step">[] = [];
+  const told: unknown[] = [];
+  const e = engine(
+    graphOf({
+      id: "g7",
+      vertices: {
+        a: { to: "v" },
+        v: {
+          run: (_input, { graphId, runId, vertexId, vertexRunId, step }) => {
+            seen.push({ graphId, runId, vertexId, vertexRunId, step });
+            throw boom;
+          },
+        },
+      },
+    }),
+    {
+      hooks: {
+        vertexFinish: (event) => void (event.vertexId === "v" && told.push([event.vertexRunId, event.step])),
+      },
+    },
+  );
+  const { run, failures } = interrupted(await e.run(notes()), "errored");
+  const [{ error }] = failures as [typeof failures[0]];
+  const { vertexId, vertexRunId, step } = error;
+  assert.deepEqual(seen, [{ graphId: "g7", runId: run.runId, vertexId, vertexRunId, step }]);
+  assert.deepEqual([vertexId, step, told], ["v", 1, [[vertexRunId, 1]]]);
+  assert.equal((await e.eventsOf(run.runId, "failed"))[0]!.vertexId, "v");
+});
+
+test("IDS-22: a body reads its own attempt, counted from 1, and its start is told once with its time", async () => {
+  const attempts: number[] = [];
+  const starts: unknown[] = [];
+  const e = engine(
+    graphOf({
+      vertices: {
+        v: {
+          retry: { maxAttempts: 3, backoff: { initial: "1s" } },
+          run: (_input, ctx) => {
+            attempts.push(ctx.attempt);
+            if (ctx.attempt < 3) throw boom;
+          },
+        },
+      },
+    }),
+    { hooks: { vertexStart: (event) => void starts.push([event.vertexId, event.attempt, event.startedAt]) } },
+  );
+  const begin = e.clock.now();
+  completed(await e.run(notes()));
+  assert.deepEqual([attempts, starts], [[1, 2, 3], [["v", 1, begin]]]);
+});
+
+test("IDS-24: a run id that is given is the run's id as it is", async () => {
+  for (const runId of ["order-7", "A.b_c:d-9", "0192f0c1-2b3c-7d4e-8f50-123456789abc"]) {
+    const e = engine(chainOf("v"));
+    assert.equal((await e.run(notes(), { runId })).run.runId, runId);
+    assert.deepEqual((await e.runner.list()).rows.map((row) => row.runId), [runId]);
+  }
+});
+
+test("IDS-25: a start under the id of another run is refused: nothing runs and nothing is written", async () => {
+  const e = engine(chainOf("v"));
+  completed(await e.run(notes({ x: 1 }), { runId: "r" }));
+  await assert.rejects(e.run(notes({ x: 2 }), { runId: "r" }), (error) => {
+    assert.ok(error instanceof RunExistsError);
+    assert.equal(error.runId, "r");
+    return true;
+  });
+  const other = e.restart(graphOf({ id: "other", vertices: { v: {} } }));
+  await assert.rejects(other.run(notes({ x: 1 }), { runId: "r" }), RunExistsError);
+  assert.deepEqual([e.ran(), (await e.runner.history("r")).length], [1, 2]);
+  assert.deepEqual(
+    completed(await e.run(notes({ x: 1 }), { runId: "r" })).state,
+    notes({ x: 1, log: ["v"] }),
+  );
+  assert.deepEqual([e.ran(), (await e.runner.history("r")).length], [1, 2]);
+});
+
+test("IDS-26: a store that fails while the id is looked up rejects the start with its error, and nothing runs", async () => {
+  const store = memoryStore();
+  const e = engine(chainOf("v"), { store });
+  completed(await e.run(notes(), { runId: "r" }));
+  const fault = new StoreError("tail", "the disk is gone");
+  const broken = new Proxy(store, {
+    get: (target, key) => {
+      if (key === "tail") return () => Promise.reject(fault);
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const second = engine(chainOf("v"), { store: broken, clock: e.clock, bodies: e.bodies });
+  await assert.rejects(second.run(notes(), { runId: "r" }), (error) => error === fault);
+  assert.deepEqual([e.ran(), (await e.runner.history("r")).length], [1, 2]);
+});
+
+test("IDS-28: the times of a completed run are in order, and those of what did not happen are absent", async () => {
+  const e = engine(
+    graphOf({ vertices: { v: { timeout: "1h", run: (_input, ctx) => ctx.sleep("s", "5s") } } }),
+  );
+  const begin = e.clock.now();
+  const { run } = completed(await e.run(notes()));
+  const { createdAt, startedAt, updatedAt, completedAt } = run;
+  assert.deepEqual([createdAt, startedAt, completedAt, updatedAt], [
+    begin,
+    begin,
+    begin + 5_000,
+    begin + 5_000,
+  ]);
+  assert.deepEqual(["interruptedAt" in run, "cancelledAt" in run, "deadline" in run], [false, false, false]);
+});
+
+test("IDS-29: a run is created and started at one time, which no pause, resume or restart changes", async () => {
+  const e = engine(graphOf({ vertices: { v: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt() } } }));
+  const begin = e.clock.now();
+  const { run } = interrupted(await e.run(notes()), "awaiting");
+  await e.clock.advance("1h");
+  const done = completed(await e.restart().resume(run.runId, { payload: 1 }));
+  for (const { createdAt, startedAt } of [run, done.run]) {
+    assert.deepEqual([createdAt, startedAt], [begin, begin]);
+  }
+  assert.equal(done.run.completedAt, begin + 3_600_000);
+});
+
+test("IDS-31: a result's revision is the newest of the store, and revisions have no gap", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      a: { to: "v" },
+      v: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt(), to: "z" },
+      z: {},
+    },
+  }));
+  const check = async (result: RunResult<Notes>) => {
+    const history = await e.runner.history(result.run.runId);
+    assert.equal(result.run.revision, history.length - 1);
+    assert.deepEqual(history.map((entry) => entry.revision), history.map((_, i) => i));
+    assert.equal((await e.runner.status(result.run.runId)).revision, result.run.revision);
+  };
+  const paused = await e.run(notes());
+  await check(interrupted(paused, "awaiting"));
+  await check(completed(await e.restart().resume(paused.run.runId, { payload: 1 })));
+});
