@@ -323,6 +323,8 @@ test("S2: an append is judged by its own id first, then owner, head, previous ow
   assert.equal(code({ head: { position: { ...at, epoch: "f" } } }), "REVISION_CONFLICT");
   assert.equal(code({ head: { position: { ...at, token: "u" } } }), "REVISION_CONFLICT");
   assert.equal(code({ ...own, appendId: "theirs" }), "REVISION_CONFLICT");
+  const elsewhere = { head: { position: { revision: 5, epoch: "f", token: "u" } }, appendId: "mine" };
+  assert.equal(code(elsewhere), "REVISION_CONFLICT");
   assert.equal(code({ mailbox: { version: "m2" } }, true), "RUN_BUSY");
   assert.equal(code({ mailbox: { version: "m2" } }), "MAILBOX_CONFLICT");
   const passed = judgeAppend(claim, {

@@ -49,10 +49,10 @@ export const sizeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S3: 150 parts of 50 KB and 1500 parts of 10 bytes, each in one append, come back",
+    title: "S3: 150 parts of 50 KB and 1100 parts of 10 bytes, each in one append, come back",
     run: async ({ store }) => {
       const wide = Array.from({ length: 150 }, (_, i) => noise(50 * KIB, i));
-      const many = Array.from({ length: 1500 }, (_, i) => noise(10, i));
+      const many = Array.from({ length: 1100 }, (_, i) => noise(10, i));
       const first = await push(store, "run", null, { parts: wide });
       const { epoch } = await push(store, "run", first, { parts: many });
       for (const [revision, expected] of [wide, many].entries()) {
