@@ -52,6 +52,8 @@ export function validateCheckpoint<S>(graph: CompiledGraph<S>, checkpoint: Check
     const stuck = stepVertices(graph, checkpoint).filter((v) => standing(checkpoint, v).kind === "unsettled");
     if (stuck.length === 0) throw phase("paused although nothing waits, has failed or is to be retried");
     for (const { id } of stuck) {
+      // A map vertex that failed as a whole keeps its items as they were.
+      if (executions.get(id)?.status === "failed") continue;
       const ofVertex = [...executions.values()].filter((x) => x.vertexId === id);
       if (ofVertex.some((x) => x.status === "pending") || !ofVertex.some((x) => x.status !== "done")) {
         throw damaged("Executions", `the run is paused but vertex ${id} neither waits nor has failed`);

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  completed,
+  engine,
+  graphOf,
+  interrupted,
+  type Notes,
+  notes,
+  type VertexOf,
+} from "../support/graphs.ts";
+
+const boom = new Error("boom");
+const all = (more: VertexOf<Notes> = {}): VertexOf<Notes> => ({ join: "all", ...more });
+
+/** Runs a graph and returns the steps its vertices ran in. */
+async function stepsOf(
+  vertices: Readonly<Record<string, VertexOf<Notes>>>,
+  finish?: string | readonly string[],
+) {
+  const e = engine(graphOf<Notes>({ vertices, ...(finish === undefined ? {} : { finish }) }));
+  const result = completed(await e.run(notes()));
+  const steps: Record<number, string[]> = {};
+  for (const { vertexId, step } of e.bodies) (steps[step] ??= []).push(vertexId);
+  return { steps: Object.values(steps), result, e };
+}
+
+test("D6: a join of uneven branches runs once, after the longest, and sees all of them", async () => {
+  const { steps, result } = await stepsOf({
+    start: { to: ["a", "x"] },
+    a: { to: "j" },
+    x: { to: "y" },
+    y: { to: "z" },
+    z: { to: "j" },
+    j: all({ select: (s) => [...s.log], run: (input) => input, reduce: (s, out) => void (s.seen = out) }),
+  });
+  assert.deepEqual(steps, [["start"], ["a", "x"], ["y"], ["z"], ["j"]]);
+  assert.deepEqual(result.state.seen, ["start", "a", "x", "y", "z"]);
+});
+
+test("D6: without a join the same vertex runs once per arrival", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "x"] },
+    a: { to: "j" },
+    x: { to: "y" },
+    y: { to: "j" },
+    j: {},
+  });
+  assert.deepEqual(steps, [["start"], ["a", "x"], ["j", "y"], ["j"]]);
+});
+
+for (const [picked, steps] of [["b", [["r"], ["b"], ["d"]]], ["c", [["r"], ["c"], ["e"], ["d"]]]] as const) {
+  test(`D6, FC-22: a join does not wait for a parent that the router skipped when it picks ${picked}`, async () => {
+    const ran = await stepsOf({
+      r: { targets: ["b", "c"], pick: () => picked },
+      b: { to: "d" },
+      c: { to: "e" },
+      e: { to: "d" },
+      d: all(),
+    });
+    assert.deepEqual(ran.steps, steps);
+  });
+}
+
+test("D6: a parent that is skipped late, while the other has arrived, frees the join", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "r"] },
+    a: { to: "j" },
+    r: { to: "s" },
+    s: { targets: ["b", "c"], pick: () => "c" },
+    b: { to: "j" },
+    c: {},
+    j: all({ finish: true }),
+  });
+  assert.deepEqual(steps, [["start"], ["a", "r"], ["s"], ["c", "j"]]);
+});
+
+test("D6: an error route is an in-edge: the join waits for the parent that may still fail into it", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "x"] },
+    a: { to: "j" },
+    x: { to: "y" },
+    y: { run: () => Promise.reject(boom), onError: { route: "j" }, to: "other" },
+    other: {},
+    j: all({ finish: true }),
+  });
+  assert.deepEqual(steps, [["start"], ["a", "x"], ["y"], ["j"]]);
+  const calm = await stepsOf({
+    start: { to: ["a", "x"] },
+    a: { to: "j" },
+    x: { onError: { route: "j" }, to: "other" },
+    other: { to: "more" },
+    more: {},
+    j: all({ finish: true }),
+  });
+  assert.deepEqual(calm.steps, [["start"], ["a", "x"], ["j", "other"], ["more"]]);
+});
+
+test("D6, FC-22: a parent that failed and went to a handler counts through what the handler leads to", async () => {
+  const { steps, result } = await stepsOf({
+    start: { to: ["b", "c"] },
+    b: { run: () => Promise.reject(boom), onError: { route: "h" }, to: "d" },
+    h: { to: "h2" },
+    h2: { to: "d" },
+    c: { to: "d" },
+    d: all(),
+  });
+  assert.deepEqual(steps, [["start"], ["b", "c"], ["h"], ["h2"], ["d"]]);
+  assert.equal(result.path.filter((id) => id === "d").length, 1);
+});
+
+test("D6: a join in a cycle runs once per round, for only the arrivals of its round", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "b"] },
+    a: { to: "a2" },
+    a2: { to: "j" },
+    b: { to: "j" },
+    j: all({
+      targets: ["start", "fin"],
+      pick: (s) => s.log.filter((id) => id === "j").length < 3 ? "start" : "fin",
+    }),
+    fin: {},
+  });
+  const round = [["start"], ["a", "b"], ["a2"], ["j"]];
+  assert.deepEqual(steps, [...round, ...round, ...round, ["fin"]]);
+});
+
+test("D6: a join behind a join waits for it", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "b", "c"] },
+    a: { to: "j1" },
+    b: { to: "b2" },
+    b2: { to: "j1" },
+    c: { to: "j2" },
+    j1: all({ to: "j2" }),
+    j2: all(),
+  });
+  assert.deepEqual(steps, [["start"], ["a", "b", "c"], ["b2"], ["j1"], ["j2"]]);
+});
+
+test("D6: two joins that wait for each other both run, the smaller id first, and the run completes", async () => {
+  const { steps, e } = await stepsOf({
+    start: { to: ["j1", "j2"] },
+    j1: all({ targets: ["j2", "fin"], pick: (s) => s.log.includes("j2") ? "fin" : "j2" }),
+    j2: all({ targets: ["j1", "fin"], pick: () => "fin" }),
+    fin: all(),
+  });
+  assert.deepEqual(steps[0], ["start"]);
+  assert.deepEqual(steps[1], ["j1"]);
+  assert.equal(e.ran("j2"), 1);
+  assert.deepEqual(steps.at(-1), ["fin"]);
+});
+
+test("D6: a run never completes while a join waits, though a finish is done and nothing else is left", async () => {
+  const { steps, result } = await stepsOf({
+    start: { to: ["f", "j", "x"] },
+    f: {},
+    x: { targets: ["j", "y"], pick: () => "y" },
+    y: { targets: ["j", "f"], pick: () => "f" },
+    j: all(),
+  }, "f");
+  assert.deepEqual(steps, [["start"], ["f", "x"], ["y"], ["f", "j"]]);
+  assert.equal(result.path.includes("j"), true);
+});
+
+test("D6: a join whose only arrival is a self-cycle's predecessor does not wait for itself", async () => {
+  const { steps } = await stepsOf({
+    start: { to: "j" },
+    j: all({ targets: ["j", "fin"], pick: (s) => s.log.filter((id) => id === "j").length < 3 ? "j" : "fin" }),
+    fin: {},
+  });
+  assert.deepEqual(steps, [["start"], ["j"], ["j"], ["j"], ["fin"]]);
+});
+
+test("D6: a doubled edge, or two parents in one step, let a join run once", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "b"] },
+    a: { to: ["j", "j"] },
+    b: { to: "j" },
+    j: all(),
+  });
+  assert.deepEqual(steps, [["start"], ["a", "b"], ["j"]]);
+});
+
+test("D6: arrivals are part of the checkpoint: a crash and a pause in between lose none and double none", async () => {
+  const graph = graphOf<Notes>({
+    vertices: {
+      start: { to: ["a", "p"] },
+      a: { to: "j" },
+      p: { to: "q" },
+      q: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt(), to: "j" },
+      j: all(),
+    },
+  });
+  const e = engine(graph);
+  const { run } = interrupted(await e.run(notes()), "awaiting");
+  const routed = await e.eventsOf(run.runId, "routed");
+  assert.deepEqual(routed.map((r) => [...r.arrivals]), [[], [["j", ["a"]]]]);
+  e.kill();
+  const other = e.restart();
+  const { path } = completed(await other.resume(run.runId, { payload: 1 }));
+  assert.deepEqual(path, ["start", "a", "p", "q", "j"]);
+  assert.equal(e.ran("j"), 1);
+  assert.deepEqual((await other.eventsOf(run.runId, "routed")).map((r) => r.arrivals.size), [0, 1, 0, 0]);
+});
