@@ -2,10 +2,12 @@
  * A sales question becomes an answer: drafted, checked for prices and promises in parallel, reviewed by a consultant,
  * refined as often as they ask for, or turned into a ticket that waits for an expert.
  *
- *     draft ──▶ price ──┐
- *       ▲  └──▶ legal ──┴─▶ review ──▶ send
- *       └──────────────────────┤        ▲
- *     (no answer known) ──────▶ ticket ─┘
+ *               ┌─▶ price ─┐
+ *     draft ────┤          ├─▶ review ──────▶ send
+ *     ▲   │     └─▶ legal ─┘   │    │          ▲
+ *     │   │                    │    │          │
+ *     └───┼───── refine ───────┘    ▼          │
+ *         └───── no answer known ─▶ ticket ────┘
  *
  * By hand, `bun examples/approval.ts …` or:
  *
@@ -44,25 +46,6 @@ import type { Ledger } from "./support/ledger.ts";
 const Finding = z.object({ phrase: z.string(), instead: z.string() });
 type Finding = z.infer<typeof Finding>;
 
-/** What the tasks take. */
-type Brief = { text: string; findings: readonly Finding[] };
-type Reviewable = { draft: string; findings: readonly Finding[] };
-type Problem = { question: string; problem: string };
-type Mail = { to: string; text: string };
-
-/** The state of a run; its input is whatever has no default. */
-export const Request = z.object({
-  customer: z.string(),
-  question: z.string().min(1),
-  draft: z.string().default(""),
-  findings: z.array(Finding).default([]),
-  verdict: z.enum(["approve", "refine", "ticket"]).optional(),
-  notes: z.array(z.string()).default([]),
-  problem: z.string().optional(),
-  mailId: z.string().optional(),
-});
-export type Request = z.infer<typeof Request>;
-
 /** What the consultant says to a draft. */
 const Verdict = z.object({ verdict: z.enum(["approve", "refine", "ticket"]), note: z.string().optional() });
 type Verdict = z.infer<typeof Verdict>;
@@ -72,6 +55,25 @@ export const ReviewVerdict = defineWait("verdict", Verdict);
 const Expertise = z.object({ text: z.string().min(1) });
 type Expertise = z.infer<typeof Expertise>;
 export const ExpertAnswer = defineWait("expertise", Expertise, { deadline: "3d" });
+
+/** The state of a run; its input is whatever has no default. */
+export const Request = z.object({
+  customer: z.string(),
+  question: z.string().min(1),
+  draft: z.string().default(""),
+  findings: z.array(Finding).default([]),
+  verdict: Verdict.shape.verdict.optional(),
+  notes: z.array(z.string()).default([]),
+  problem: z.string().optional(),
+  mailId: z.string().optional(),
+});
+export type Request = z.infer<typeof Request>;
+
+/** What the tasks take. */
+type Brief = { text: string; findings: readonly Finding[] };
+type Reviewable = { draft: string; findings: readonly Finding[] };
+type Problem = { question: string; problem: string };
+type Mail = { to: string; text: string };
 
 @Graph({ id: "approval", version: 1 })
 export class Approval extends Workflow(Request) {}

@@ -68,7 +68,7 @@ async function run(open: Open): Promise<number> {
     if (report.status !== "completed") return explain(report);
     if (!existsSync(out)) await writeFile(out, render(report.state));
     console.log(`\n${report.state.rows.length} files, ${seen.read} read now: ${out}`);
-    return audit(ledger, runId);
+    return audit(ledger, report);
   } finally {
     await store.close();
   }
@@ -109,17 +109,20 @@ class Progress {
   }
 }
 
-/** Prints what ran how often; a file that was read again although it had been finished is a fault. */
-function audit(ledger: Ledger, runId: string): number {
+/** Prints what ran how often; a vertex or file that was finished and had its turn again is a fault. */
+function audit(ledger: Ledger, { run: { runId }, state: { files } }: RunResult<Report>): number {
   console.log("vertex × executions");
   for (const [vertex, { executions }] of ledger.totals(runId)) {
     console.log(`${vertex.padEnd(6)} × ${executions}`);
   }
-  const repeated = ledger.repeated(runId);
-  for (const { vertex, item } of repeated) {
-    console.error(`${vertex} ${item ?? ""} had finished and ran again`);
+  const twice = new Set(ledger.repeated(runId).map(({ vertex, item }) => files[item ?? -1] ?? vertex));
+  const finished = new Set<unknown>();
+  for (const { event, item, detail } of ledger.entries(runId)) {
+    if (event === "finished" && item !== undefined) finished.add(files[item]);
+    if (event === "read" && finished.has(detail)) twice.add(String(detail));
   }
-  return repeated.length === 0 ? 0 : 1;
+  for (const name of twice) console.error(`${name} was finished and had its turn again`);
+  return twice.size === 0 ? 0 : 1;
 }
 
 function explain(result: Exclude<RunResult<Report>, { status: "completed" }>): number {

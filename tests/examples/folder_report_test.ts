@@ -136,15 +136,17 @@ test("folder report: more than a thousand files, read once each", async (t) => {
   assert.match(await report(), /\| \*\*1200 files\*\* \|/);
 });
 
-test("folder report: a finished file that was read again makes the program fail", async (t) => {
-  const { ledger, start } = await place(t, { "a.txt": "a", "b.txt": "b" });
-  assert.equal((await start()).end, 0);
-  const entries = ledger.entries();
-  const { at: _, pid: __, ...started } = entries.find((e) => e.event === "started" && e.item === 1)!;
-  ledger.write(started);
-  const audited = await start();
-  assert.deepEqual([audited.end, audited.errors], [1, ["read 1 had finished and ran again"]]);
-});
+for (const event of ["started", "read"]) {
+  test(`folder report: a finished file whose ledger says ${event} again makes the program fail`, async (t) => {
+    const { ledger, start } = await place(t, { "a.txt": "a", "b.txt": "b" });
+    assert.equal((await start()).end, 0);
+    const { at: _, pid: __, ...entry } = ledger.entries().findLast((entry) => entry.event === event)!;
+    const name = event === "read" ? entry.detail : "write";
+    ledger.write(entry);
+    const audited = await start();
+    assert.deepEqual([audited.end, audited.errors], [1, [`${name} was finished and had its turn again`]]);
+  });
+}
 
 test("folder report: what cannot be done is told in one line, and the exit code is 1", async (t) => {
   const { folder, start } = await place(t, { "a.txt": "a" });
