@@ -164,6 +164,9 @@ test("S3: nothing that an append needs is above the driver's limits, for it was 
     );
     assert.equal((await store.waits({ limit: 1000, name: long })).rows.length, 400);
     assert.equal((await store.list({ tag: tags[63]! })).rows.length, 1);
+    const keys = Array.from({ length: 300 }, (_, i) => waitRow("keys", `${i}-${"k".repeat(200)}`));
+    await push(store, "keys", null, { index: { opened: keys } });
+    assert.equal((await store.waits({ runId: "keys", limit: 1000 })).rows.length, 300);
     const largest = Math.max(...(await allEntries(raw)).map(({ value }) => (value as Uint8Array).length));
     assert.ok(largest <= 65_536);
   });
