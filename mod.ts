@@ -73,7 +73,7 @@ export type {
   RunResult,
   RunView,
 } from "./src/engine/result.ts";
-export type { HistoryEntry, HistoryQuery, InboxEntry } from "./src/engine/history.ts";
+export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/engine/history.ts";
 export type { Hooks, Logger, RunEvent } from "./src/engine/events.ts";
 export type { Halt, HaltKind, InterruptReason, Phase, Route, RunRecord, RunStatus } from "./src/model/run.ts";
 export type { Runtime, Timer, TimerOptions } from "./src/runtime/runtime.ts";

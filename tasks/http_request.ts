@@ -89,7 +89,7 @@ function refusal(what: string, url: string, response: Response, text: string): E
   const data: HttpFailure = { status, url, body: text.slice(0, BODY_IN_FAILURE) };
   if (status === 429 || status === 503) {
     const delay = retryAfter(response.headers.get("retry-after"));
-    if (delay !== undefined) return Object.assign(new RetryLater(delay, message), { data });
+    if (delay !== undefined) return new RetryLater(delay, message, { data });
   }
   const worthRetrying = status >= 500 || status === 408 || status === 425 || status === 429;
   return worthRetrying ? new HttpError(message, data) : new FatalError(message, { data });

@@ -7,6 +7,8 @@ import type { Checkpoint } from "../model/checkpoint.ts";
 import type { InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
 import type { Page, WaitRow } from "../store/store.ts";
 
+export type { RecordEvent };
+
 /** Which records to read. */
 export interface HistoryQuery {
   /** The first revision. @default 0 */

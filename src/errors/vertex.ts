@@ -37,8 +37,14 @@ export class FatalError extends SuperstepError {
 export class RetryLater extends SuperstepError {
   static readonly errorName: string = "RetryLater";
   override readonly code = "RETRY_LATER";
-  constructor(readonly delay: number | string, message?: string, options?: ErrorOptions) {
+  readonly data?: unknown;
+  constructor(
+    readonly delay: number | string,
+    message?: string,
+    options?: ErrorOptions & { readonly data?: unknown },
+  ) {
     super(message ?? `superstep: retry later, in ${delay}`, { delay }, options);
+    if (options && "data" in options) this.data = options.data;
   }
 }
 
