@@ -123,6 +123,8 @@ class Fold {
         this.#maps ??= new Map(this.#next.maps);
         this.#maps.set(event.vertexId, { count: event.count, digest: event.digest });
         this.#next.maps = this.#maps;
+        // A resume has set the vertex back as a whole, since it had failed before it was split.
+        if (this.#next.executions.has(event.vertexId)) this.#drop(event.vertexId);
         return this.#begin();
       case "attempt_failed":
         return this.#change(event, (x) => ({
@@ -229,9 +231,7 @@ class Fold {
     for (const of of event.executions) {
       if (of.item === undefined && this.#next.maps.has(of.vertexId)) {
         // The outcome of a map vertex as a whole: its items keep theirs, and the reducer is applied again.
-        this.#executions ??= new Map(this.#next.executions);
-        this.#executions.delete(of.vertexId);
-        this.#next.executions = this.#executions;
+        this.#drop(of.vertexId);
         continue;
       }
       this.#change(of, (x) => {
@@ -278,6 +278,12 @@ class Fold {
     if (this.#next.phase !== "routed") return;
     this.#next.phase = "running";
     this.#run.step = this.#next.nextStep;
+  }
+
+  #drop(key: string): void {
+    this.#executions ??= new Map(this.#next.executions);
+    this.#executions.delete(key);
+    this.#next.executions = this.#executions;
   }
 
   #change(

@@ -3,6 +3,7 @@ import type { Mapped } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
+import { standing } from "./step.ts";
 import { isThenable } from "./thenable.ts";
 
 /** What is left to run of a step, with the inputs selected from its snapshot. Pure. */
@@ -34,7 +35,7 @@ export function planStep<S>(
   const faults: { vertexId: string; error: unknown }[] = [];
   for (const vertex of vertices) {
     const whole = checkpoint.executions.get(vertex.id);
-    if (whole?.status === "failed" || whole?.status === "done") continue;
+    if (whole?.status === "failed" || standing(checkpoint, vertex).kind !== "unsettled") continue;
     try {
       if (vertex.select !== undefined) {
         const { select } = vertex;

@@ -110,7 +110,9 @@ export function viewOf<S>(
         status: "interrupted",
         reason: run.reason ?? "awaiting",
         waits: openWaitsOf(checkpoint),
-        failures: pausedFailures(checkpoint).map((x) => failedVertex(checkpoint, x, errors)),
+        failures: inOrder(checkpoint, pausedFailures(checkpoint)).map((x) =>
+          failedVertex(checkpoint, x, errors)
+        ),
         ...(checkpoint.halt === undefined
           ? {}
           : { halt: { ...checkpoint.halt, error: haltError(graph, checkpoint, errors.get("")) } }),
@@ -121,7 +123,7 @@ export function viewOf<S>(
 /** Every open wait of a run, timers included, in ascending vertex id and order of opening. */
 export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
   const { runId } = checkpoint.run;
-  return byExecution(checkpoint).flatMap((x) =>
+  return inOrder(checkpoint, checkpoint.executions.values()).flatMap((x) =>
     [...x.waits.values()].filter((w) => w.result === undefined && w.closed === undefined).map((w) => ({
       waitId: w.id,
       runId,
@@ -136,9 +138,10 @@ export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
   );
 }
 
-function byExecution(checkpoint: Checkpoint): Execution[] {
+/** In ascending vertex id and item, whoever was first. */
+function inOrder(checkpoint: Checkpoint, executions: Iterable<Execution>): Execution[] {
   const order = new Map(checkpoint.frontier.map((id, i) => [id, i]));
-  return [...checkpoint.executions.values()].sort((a, b) =>
+  return [...executions].sort((a, b) =>
     order.get(a.vertexId)! - order.get(b.vertexId)! || (a.item ?? -1) - (b.item ?? -1)
   );
 }

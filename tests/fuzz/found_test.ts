@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { completed, engine, graphOf, interrupted, notes } from "../support/graphs.ts";
+
+// What the random tests of this folder have found, each made small.
+
+test("I3, D5: a map vertex whose each failed goes on when each has been mended", async () => {
+  let mended = false;
+  const e = engine(graphOf({
+    vertices: {
+      a: {
+        each: () => {
+          if (!mended) throw new Error("each");
+          return [1, 2];
+        },
+        reduce: (s, output) => void s.log.push(`a=${output}`),
+      },
+    },
+  }));
+  const { run, failures } = interrupted(await e.run(notes()), "errored");
+  assert.deepEqual(failures.map((f) => [f.vertexId, f.item, f.failure.phase]), [["a", undefined, "select"]]);
+  mended = true;
+  assert.deepEqual(completed(await e.resume(run.runId)).state.log, ["a=1,2"]);
+  assert.equal(e.ran("a"), 2);
+});
+
+test("E5: failures are listed in ascending vertex id and item, whoever failed first", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      start: { to: ["b", "a"] },
+      a: {
+        each: () => [30, 10, 20],
+        run: async (ms) => {
+          await e.clock.sleep(ms as number);
+          throw new Error("late");
+        },
+      },
+      b: {
+        run: () => {
+          throw new Error("early");
+        },
+      },
+    },
+    finish: ["a", "b"],
+  }));
+  const result = interrupted(await e.run(notes()), "errored");
+  assert.deepEqual(result.failures.map((f) => `${f.vertexId}/${f.item}`), [
+    "a/0",
+    "a/1",
+    "a/2",
+    "b/undefined",
+  ]);
+});
+
+test("D5, C4: a run paused by an each that gives other items than before can be resumed once each is mended", async () => {
+  let broken = true;
+  let items = [1, 2];
+  const e = engine(graphOf({
+    vertices: {
+      a: {
+        each: () => items,
+        run: (item) => {
+          if (item === 2 && broken) throw new Error("broken");
+          return item;
+        },
+        reduce: (s, output) => void s.log.push(`a=${output}`),
+      },
+    },
+  }));
+  const { run } = interrupted(await e.run(notes()), "errored");
+  broken = false;
+  items = [1, 2, 3];
+  const other = interrupted(await e.resume(run.runId), "errored");
+  assert.deepEqual(other.failures.map((f) => [f.item, f.failure.phase]), [[undefined, "select"]]);
+  items = [1, 2];
+  assert.deepEqual(completed(await e.resume(run.runId)).state.log, ["a=1,2"]);
+  assert.deepEqual([e.ran("a", 0), e.ran("a", 1)], [1, 2]);
+});
+
+test("E5, E8: a map vertex of which every item is done is reduced again on resume without asking each", async () => {
+  let asked = 0;
+  let broken = true;
+  const e = engine(graphOf({
+    vertices: {
+      a: {
+        each: () => Array.from({ length: 2 + asked++ }, (_, i) => i),
+        reduce: (s, output) => {
+          if (broken) throw new Error("broken");
+          s.log.push(`a=${output}`);
+        },
+      },
+    },
+  }));
+  const { run } = interrupted(await e.run(notes()), "errored");
+  broken = false;
+  assert.deepEqual(completed(await e.resume(run.runId)).state.log, ["a=0,1"]);
+  assert.deepEqual([asked, e.ran()], [1, 2]);
+});
