@@ -143,14 +143,17 @@ function readyJoins<S>(
     const arrived = waiting.get(join)!;
     return graph.vertices.get(join)!.sources.every((s) => s === join || arrived.has(s) || !reachable.has(s));
   });
-  const first = candidates.filter((join) =>
-    candidates.every((other) => {
-      if (other === join) return true;
-      const behind = reach(graph, new Set([other]), waiting);
-      return !graph.vertices.get(join)!.sources.some((s) => behind.has(s));
-    })
+  // A join that is about to run holds nothing up: what lies behind it is behind all that it is behind.
+  const waitingOn = new Map([...waiting].filter(([join]) => !candidates.includes(join)));
+  const after = new Map(candidates.map((join) => [join, reach(graph, new Set([join]), waitingOn)]));
+  const isBehind = (join: string, other: string) =>
+    join !== other && graph.vertices.get(join)!.sources.some((s) => after.get(other)!.has(s));
+  const free = candidates.filter((join) => !candidates.some((other) => isBehind(join, other)));
+  if (free.length > 0) return free;
+  const knotted = candidates.filter((join) =>
+    candidates.every((other) => !isBehind(join, other) || isBehind(other, join))
   );
-  return first.length > 0 ? first : candidates.slice(0, 1);
+  return (knotted.length > 0 ? knotted : candidates).slice(0, 1);
 }
 
 /** Everything that may still run: the start and all that edges lead to from it, not going on behind a waiting join. */

@@ -96,3 +96,16 @@ test("E5, E8: a map vertex of which every item is done is reduced again on resum
   assert.deepEqual(completed(await e.resume(run.runId)).state.log, ["a=0,1"]);
   assert.deepEqual([asked, e.ran()], [1, 2]);
 });
+
+test("D6: a join behind two joins that lie behind each other waits for them", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      start: { to: ["a", "b", "c"] },
+      a: { join: "all" },
+      b: { join: "all", to: ["a", "c"] },
+      c: { join: "all", targets: ["b", "end"], pick: () => "end" },
+      end: {},
+    },
+  }));
+  assert.deepEqual(completed(await e.run(notes())).path, ["start", "b", "a", "c", "end"]);
+});
