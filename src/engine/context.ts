@@ -197,6 +197,7 @@ export class BodyContext implements TaskContext {
 
   /** Ends the body: what it was, given that it settled. Every `once` that has begun is finished first. */
   async settle(): Promise<BodyEnd> {
+    this.#reactions.moved();
     await Promise.allSettled(this.#onces.values());
     this.#closed = true;
     if (this.#fault !== undefined) return { kind: "fault", error: this.#fault };
@@ -321,7 +322,7 @@ export class BodyContext implements TaskContext {
   }
 
   #enter(what: string): void {
-    if (!this.#closed) return;
+    if (!this.#closed) return this.#reactions.moved();
     throw new ContextError(
       `ctx.${what} was called after the body of vertex ${this.vertexId} had settled or its attempt had ended; await it inside the body`,
       { vertexId: this.vertexId },

@@ -9,17 +9,38 @@ export class PauseSignal extends Error {
   }
 }
 
+/** Whether a body let the signal through. Anything can be thrown, a proxy that throws when it is looked at, too. */
+export function isPauseSignal(error: unknown): error is PauseSignal {
+  try {
+    return error instanceof PauseSignal;
+  } catch {
+    return false;
+  }
+}
+
 type Reaction = ((value: never) => unknown) | null | undefined;
 
 /**
- * Tells a wait that lost a race from one whose pause user code swallowed. `Promise.race`, `any` and `all` hand one and
- * the same reaction to every promise they are given; once a recorded result has called that reaction, the combinator is
- * settled and an open wait under it cannot matter any more. Every other open wait stands when its signal is delivered.
+ * Tells a wait that lost a race from one whose pause user code swallowed. A pause stands unless it lost:
+ *
+ * 1. A wait beside which no result was delivered has lost to nothing: its pause stands.
+ * 2. `Promise.race` and `any` hand one and the same reaction to every promise they are given. Once a delivered result
+ *    has called it, the combinator is settled and an open wait under it cannot matter any more.
+ * 3. `Promise.all` hands out one rejection and a fulfilment for each: an open wait under it matters until it rejects.
+ * 4. Async functions around waits hide all that. There the pause stands iff its signal moved the body: while nothing
+ *    else could run, the body settled or asked for something.
  */
 export class Reactions {
-  readonly #fulfilled = new Set<Reaction>();
-  readonly #rejected = new Set<Reaction>();
-  #deliveries = 0;
+  readonly #called = new Set<Reaction>();
+  /** The fulfilments handed out with each rejection. */
+  readonly #partners = new Map<Reaction, Set<Reaction>>();
+  readonly #delivered = new Set<() => void>();
+  #results = 0;
+
+  /** The body has settled, or asked for something: whatever signal was delivered just now has moved it. */
+  moved(): void {
+    for (const mark of this.#delivered) mark();
+  }
 
   /** A promise whose reactions are noted. */
   track<T>(): Tracked<T> {
@@ -28,25 +49,27 @@ export class Reactions {
     const promise = new Promise<T>((yes, no) => [resolve, reject] = [yes, no]);
     promise.catch(() => {});
     const uses: [Reaction, Reaction][] = [];
-    const calledAt = this.#deliveries;
+    const calledAt = this.#results;
     let outcome: "pending" | "fulfilled" | "rejected" | "paused" = "pending";
     let raced = false;
+    let moved = false;
     const settle = () => {
       for (const [yes, no] of uses) {
-        if (outcome === "fulfilled" && yes) this.#fulfilled.add(yes);
-        if (outcome === "rejected" && no) this.#rejected.add(no);
+        const called = outcome === "fulfilled" ? yes : outcome === "rejected" ? no : undefined;
+        if (called) this.#called.add(called);
       }
     };
     Object.defineProperty(promise, "then", {
       value: (yes?: Reaction, no?: Reaction) => {
         uses.push([yes, no]);
+        if (no) this.#partners.set(no, (this.#partners.get(no) ?? new Set()).add(yes));
         settle();
         return Promise.prototype.then.call(promise, yes as never, no as never);
       },
     });
     const deliver = (how: "fulfilled" | "rejected") => {
       outcome = how;
-      this.#deliveries += 1;
+      this.#results += 1;
       settle();
     };
     return {
@@ -55,18 +78,30 @@ export class Reactions {
       reject: (reason) => (deliver("rejected"), reject(reason)),
       pause: (signal) => {
         outcome = "paused";
-        raced = this.#deliveries > calledAt;
+        raced = this.#results > calledAt;
         reject(signal);
+        void this.#watch(() => moved = true);
       },
-      // A plain `await` calls no `then`: such a wait has lost only if a result was delivered beside it.
-      stands: () =>
-        outcome === "paused" &&
-        (uses.length === 0
-          ? !raced
-          : uses.some(([yes, no]) => !this.#fulfilled.has(yes) && !this.#rejected.has(no))),
+      stands: () => {
+        if (outcome !== "paused") return false;
+        if (uses.length > 0 && uses.every(([yes, no]) => this.#called.has(yes) || this.#called.has(no))) {
+          return false;
+        }
+        return !raced || moved || uses.some(([, no]) => (this.#partners.get(no)?.size ?? 0) > 1);
+      },
     };
   }
+
+  /** Nothing but the reactions to a signal runs in the microtasks after it. */
+  async #watch(mark: () => void): Promise<void> {
+    this.#delivered.add(mark);
+    for (let tick = 0; tick < REACTION_TICKS; tick++) await undefined;
+    this.#delivered.delete(mark);
+  }
 }
+
+/** Microtasks in which a signal passes through the wrappers and combinators of a body. */
+const REACTION_TICKS = 64;
 
 /** A promise of {@link Reactions} with its handles. */
 export interface Tracked<T> {
