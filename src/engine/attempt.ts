@@ -4,7 +4,7 @@ import type { Task } from "../model/definition.ts";
 import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import { BodyContext, type BodyInfo, type BodyPort } from "./context.ts";
-import { PauseSignal } from "./pause.ts";
+import { isPauseSignal } from "./pause.ts";
 
 /**
  * One run of one body.
@@ -84,7 +84,7 @@ export class Attempt {
     if (end.kind === "paused") return { kind: "suspended", ...this.#times() };
     if ("error" in body) {
       const { error } = body;
-      if (!(error instanceof PauseSignal)) return this.#fault(error);
+      if (!isPauseSignal(error)) return this.#fault(error);
       return this.#info.isOpen(error.waitId) ? { kind: "suspended", ...this.#times() } : this.#fault(
         new ContextError(
           `the body of vertex ${this.#info.vertex.id} asked again for a wait that a later opening has closed; ` +

@@ -170,6 +170,8 @@ export class Bodies<S> {
         return this.#desk.durable(event);
       },
       open: (event, before) => {
+        this.#engine.measureOutput(event.info, `the info of wait ${event.name} of vertex ${x.vertexId}`);
+        this.#engine.measureOutput(event.continuation, `the continuation of vertex ${x.vertexId}`);
         this.#desk.keep(event);
         if (before !== undefined && this.#isOpen(key, before)) {
           this.#desk.keep({ type: "closed", ...of, id: before, reason: "superseded" });

@@ -273,7 +273,9 @@ export class BodyContext implements TaskContext {
     more: Pick<WaitOpened, "due" | "info" | "continuation">,
   ): void {
     const before = n > 1 ? this.#id(kind, name, n - 1) : undefined;
-    this.#port.open({ type: "opened", ...this.#of(), id, kind, name, n, openedAt, ...more }, before);
+    this.#storable(() =>
+      this.#port.open({ type: "opened", ...this.#of(), id, kind, name, n, openedAt, ...more }, before)
+    );
   }
 
   #interrupts(): WaitState[] {
@@ -308,7 +310,8 @@ export class BodyContext implements TaskContext {
     try {
       return make();
     } catch (error) {
-      throw isSuperstepError(error, "SERIALIZATION") ? this.#note(error) : error;
+      const refused = isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE");
+      throw refused ? this.#note(error) : error;
     }
   }
 

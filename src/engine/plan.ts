@@ -4,7 +4,7 @@ import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import { standing } from "./step.ts";
-import { isThenable } from "./thenable.ts";
+import { ignore, isThenable } from "./thenable.ts";
 
 /** What is left to run of a step, with the inputs selected from its snapshot. Pure. */
 export interface StepPlan {
@@ -101,6 +101,6 @@ function planMap<S>(
 
 function selected(value: unknown, what: string, vertexId: string): unknown {
   if (!isThenable(value)) return value;
-  value.then(undefined, () => {});
+  ignore(value);
   throw new ContextError(`${what} of vertex ${vertexId} returned a promise; it must select synchronously`);
 }

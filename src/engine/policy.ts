@@ -3,7 +3,7 @@ import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from ".
 import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
 import { toMs } from "../model/durations.ts";
 import type { FaultPhase, VertexFailure } from "../model/failure.ts";
-import { isThenable } from "./thenable.ts";
+import { ignore, isThenable } from "./thenable.ts";
 
 /**
  * What becomes of a fault: another attempt, an error route, or a pause. Pure: time and chance are arguments.
@@ -123,6 +123,7 @@ function backoff(retry: CompiledRetry, fault: Fault, random: number): number {
 }
 
 function span(value: unknown, what: string): number {
+  if (isThenable(value)) ignore(value);
   const ms = toMs(value);
   if (ms === undefined) {
     throw new ContextError(
@@ -150,6 +151,7 @@ function sameKind(match: abstract new (...args: never[]) => Error, error: unknow
 
 function decided(answer: unknown, what: string): boolean {
   if (isThenable(answer)) {
+    ignore(answer);
     throw new ContextError(
       `${what} returned a promise; it must decide synchronously, do asynchronous work in a vertex`,
     );
@@ -162,7 +164,7 @@ function described(error: unknown): { name: string; code?: string; data?: unknow
     if (!(error instanceof Error)) return { name: "Error" };
     const { code, data } = error as { code?: unknown; data?: unknown };
     return {
-      name: error.name,
+      name: typeof error.name === "string" ? error.name : "Error",
       ...(typeof code === "string" ? { code } : {}),
       ...(data === undefined ? {} : { data: canonical(data, "the data of an error") }),
     };

@@ -4,7 +4,7 @@ import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
 import { compareIds } from "../model/ids.ts";
 import type { Halt, Route } from "../model/run.ts";
 import { standing } from "./step.ts";
-import { isThenable } from "./thenable.ts";
+import { ignore, isThenable } from "./thenable.ts";
 
 /**
  * Where a run goes after a step. Pure.
@@ -76,7 +76,7 @@ function pickTargets<S>(
   try {
     const answer: unknown = pick(state);
     if (isThenable(answer)) {
-      answer.then(undefined, () => {});
+      ignore(answer);
       throw new ContextError(
         "pick returned a promise; it must decide synchronously, do asynchronous work in a vertex",
       );

@@ -4,3 +4,8 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
     (typeof value === "object" && value !== null && Object.hasOwn(value, "then") &&
       typeof (value as { then?: unknown }).then === "function");
 }
+
+/** Refuses to wait for `value`: whatever becomes of it, it must not surface as an unhandled rejection. */
+export function ignore(value: PromiseLike<unknown>): void {
+  value.then(undefined, () => {});
+}

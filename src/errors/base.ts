@@ -20,14 +20,19 @@ export abstract class SuperstepError extends Error {
 
 /** Whether `error` is one of superstep's, whichever copy of the package made it; optionally of one code. */
 export function isSuperstepError(error: unknown, code?: string): error is SuperstepError {
-  return typeof error === "object" && error !== null && BRAND in error &&
-    (code === undefined || (error as { code?: unknown }).code === code);
+  try {
+    return typeof error === "object" && error !== null && BRAND in error &&
+      (code === undefined || (error as { code?: unknown }).code === code);
+  } catch {
+    // Anything can be thrown, a proxy that throws when it is looked at, too.
+    return false;
+  }
 }
 
 /** The text of anything thrown, without running user code that may throw again. */
 export function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? error.message : typeof error === "string" ? error : String(error);
+    return String(error instanceof Error ? error.message : error);
   } catch {
     return "an error without a readable message";
   }
