@@ -58,6 +58,9 @@ function phase(wrong: Damage): Promise<void> {
 
 const HALT = { kind: "condition", step: 1, message: "no way", vertexId: "b" };
 
+/** A halt that waits may stand beside. */
+const LOST = { kind: "max_recoveries", step: 1, message: "its process died too often" };
+
 /** What a checkpoint at a boundary has. */
 const BOUNDARY = {
   phase: "routed",
@@ -152,7 +155,7 @@ test("LOD-10: a paused checkpoint in which nothing waits or has failed, or one w
   const done = executions.get("b")!;
   const all = new Map([["a", { ...done, vertexId: "a" }], ["b", done]]);
   await phase({ checkpoint: { executions: all } });
-  await phase({ checkpoint: { halt: HALT } });
+  await phase({ checkpoint: { halt: LOST } });
 });
 
 test("LOD-11: a halted checkpoint without its halt, or a routing halt beside a wait, is refused", async () => {
@@ -161,11 +164,11 @@ test("LOD-11: a halted checkpoint without its halt, or a routing halt beside a w
 });
 
 test("LOD-12: a checkpoint in the middle of a step with a halt is refused", () =>
-  phase({ checkpoint: { phase: "running", halt: HALT }, run: { status: "running" } }));
+  phase({ checkpoint: { phase: "running", halt: LOST }, run: { status: "running" } }));
 
 test("LOD-13: a checkpoint at a boundary with outcomes and waits of a step, or with a halt, is refused", async () => {
   await phase({ checkpoint: { phase: "routed" }, run: { status: "running" } });
-  await phase({ checkpoint: { ...BOUNDARY, halt: HALT }, run: { status: "running" } });
+  await phase({ checkpoint: { ...BOUNDARY, halt: LOST }, run: { status: "running" } });
 });
 
 test("LOD-14: an unknown phase is refused", () => phase({ checkpoint: { phase: "dreaming" } }));

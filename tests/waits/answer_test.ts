@@ -140,6 +140,7 @@ test("I2: at the instant of its deadline a wait is expired: an answer is refused
     const paused = await lab.drive(lab.engine(graph).run(INPUT));
     const { runId } = paused.run;
     lab.clock.step(ms);
+    const now = lab.clock.now();
     const answer = lab.elsewhere(graph).answer(runId, openId(paused, "ok"), "in time");
     if (seen === "expired") {
       const error = await lab.fails<AnswerError>(answer, "AnswerError");
@@ -149,7 +150,7 @@ test("I2: at the instant of its deadline a wait is expired: an answer is refused
     const [handle, ...more] = claims.flat();
     assert.equal(more.length, 0);
     const result = await lab.drive(handle!.result());
-    assert.equal(result.state.out.a, seen);
+    assert.deepEqual([result.state.out.a, lab.clock.now()], [seen, now]);
   }
 });
 

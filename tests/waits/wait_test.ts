@@ -143,6 +143,36 @@ test("T2: a result that comes while the body still runs drops the outcome of tha
   assert.equal(events.filter((e) => e.type === "done").length, 1);
 });
 
+test("T2: an answer accepted elsewhere before the outcome of a body is durable drops that outcome and runs the body again", async () => {
+  const lab = new Lab();
+  const working = gate();
+  const graph = lab.graph({
+    a: {
+      waits: WAITS,
+      body: async (ctx) => {
+        const first = await Promise.race([ctx.waitFor(Ok), ctx.sleep("s", "1h").then(() => "timer")]);
+        await working.promise;
+        return [first, lab.count("a")];
+      },
+    },
+  });
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  const { runId } = paused.run;
+  await lab.clock.advance("1h");
+  const [handle] = await lab.engine(graph).recover();
+  await lab.clock.settle();
+  await lab.elsewhere(graph).answer(runId, openId(paused, "ok"), "late");
+  working.open();
+  const result = await lab.drive(handle!.result());
+  assert.deepEqual(result.state.out.a, ["timer", 3]);
+  const events = (await lab.engine(graph).history(runId)).flatMap((h) => h.events);
+  assert.deepEqual(events.flatMap((e) => e.type === "resolved" ? [e.result.kind] : []), [
+    "fired",
+    "answered",
+  ]);
+  assert.equal(events.filter((e) => e.type === "done").length, 1);
+});
+
 test("T2: a body that settles before its open wait could pause it is done, and the wait is closed with it", async () => {
   const lab = new Lab();
   const ids: string[] = [];
