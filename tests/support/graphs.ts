@@ -148,7 +148,7 @@ export interface Engine<S> {
 /** Makes an {@link Engine}. */
 export function engine<S>(graph: CompiledGraph<S>, options: EngineOptions = {}): Engine<S> {
   const { store = memoryStore(), clock = new VirtualClock(), bodies = [], ...more } = options;
-  const { store: ours, kill } = processOn(store);
+  const process = processOn(store);
   const warnings: Engine<S>["warnings"] = [];
   const logger = {
     info: () => {},
@@ -158,10 +158,10 @@ export function engine<S>(graph: CompiledGraph<S>, options: EngineOptions = {}):
   const runner = compile(graph, {
     logger,
     ...more,
-    store: ours,
+    store: process.store,
     runtime: clock,
     provide: (cls: TaskClass) =>
-      counted(new (cls as unknown as new () => Task<unknown, unknown>)(), bodies, clock),
+      counted(new (cls as unknown as new () => Task<unknown, unknown>)(), process, bodies, clock),
   });
   const events = async (runId: string) => {
     const found: RecordEvent[] = [];
@@ -186,19 +186,22 @@ export function engine<S>(graph: CompiledGraph<S>, options: EngineOptions = {}):
     resume: (runId, resumeOptions) => clock.drive(runner.resume(runId, resumeOptions)),
     events,
     eventsOf: async (runId, type) => (await events(runId)).filter((e) => e.type === type) as never,
-    kill,
+    kill: process.kill,
     restart: (changed = graph, restartOptions = {}) =>
       engine(changed, { ...more, ...restartOptions, store, clock, bodies }),
   };
 }
 
+/** A task whose runs are noted; a killed process runs none, although its timers live on in this one. */
 function counted(
   task: Task<unknown, unknown>,
+  process: Process,
   bodies: BodyRun[],
   clock: VirtualClock,
 ): Task<unknown, unknown> {
   return {
     execute: (input, ctx) => {
+      if (process.isDead()) return new Promise(() => {});
       const { vertexId, item, step, attempt } = ctx;
       bodies.push({ vertexId, ...(item === undefined ? {} : { item }), step, attempt, at: clock.now() });
       return task.execute(input, ctx);
@@ -206,8 +209,15 @@ function counted(
   };
 }
 
+/** A process that works on a store. */
+export interface Process {
+  readonly store: Store;
+  kill(): void;
+  isDead(): boolean;
+}
+
 /** The same store as another process sees it: an identity of its own, and calls that hang once it is killed. */
-export function processOn(store: Store): { readonly store: Store; kill(): void } {
+export function processOn(store: Store): Process {
   let dead = false;
   const guarded = <T extends object>(target: T): T =>
     new Proxy(target, {
@@ -223,7 +233,7 @@ export function processOn(store: Store): { readonly store: Store; kill(): void }
         };
       },
     });
-  return { store: guarded(store), kill: () => void (dead = true) };
+  return { store: guarded(store), kill: () => void (dead = true), isDead: () => dead };
 }
 
 /** A promise with its handle, for bodies that wait for the test. */
