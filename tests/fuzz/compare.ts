@@ -6,6 +6,7 @@ import { build } from "./build.ts";
 import { Chance } from "./chance.ts";
 import { predict, type PredictedResult } from "./model.ts";
 import { emptyTally, planOf, type Tally } from "./plans.ts";
+import { SILENT } from "./world.ts";
 
 /** Runs a random workflow in an engine that nothing disturbs, and compares all it does with the model. */
 export async function compare(
@@ -85,5 +86,3 @@ export function told(result: RunResult<Tally>): PredictedResult {
       : { halt: [kind, step, vertexId, target].filter((x) => x !== undefined).join(" ") }),
   };
 }
-
-export const SILENT = { info: () => {}, warn: () => {} };

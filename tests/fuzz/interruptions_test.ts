@@ -1,0 +1,7 @@
+import { test } from "node:test";
+import { seedsOf } from "./chance.ts";
+import { disturb } from "./interrupted_runs.ts";
+
+test("E4, E8, E9, E11, O1, O2: random workflows whose processes die and whose calls are aborted end as if nothing had happened", async () => {
+  for (const seed of seedsOf(80)) await disturb(seed);
+});
