@@ -93,8 +93,8 @@ for (const bad of [NaN, Infinity, -Infinity, "soon", "", new Date(NaN), undefine
     assert.equal(e.clock.next, undefined);
   });
 
-  test(`O4, FC-15: an interrupt deadline of ${String(bad) || "an empty text"} is refused, an absent one means none`, async () => {
-    if (bad === undefined) return void assert.equal(bad, undefined);
+  if (bad === undefined) continue;
+  test(`O4, FC-15: an interrupt deadline of ${String(bad) || "an empty text"} is refused as the vertex's fault`, async () => {
     const e = engine(
       graphOf<Notes>({ vertices: { v: { run: (_input, ctx) => ctx.interrupt(1, { deadline: bad }) } } }),
     );
