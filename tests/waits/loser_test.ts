@@ -72,6 +72,23 @@ test("T5, FC-13: a pause under Promise.all stands though the body catches its si
   assert.deepEqual(third.state.out.a, ["1", "2"]);
 });
 
+test("T5, FC-13: a pause whose swallowed signal made the body go on to a once stands, beside a result", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: WAITS,
+      body: async (ctx) => {
+        const both = await BOTH["wrappers that catch"]!(() => ctx.waitFor(Ok), () => ctx.waitFor(Other));
+        return await ctx.once("mail", () => realTimer(5, both));
+      },
+    },
+  });
+  const first = await lab.engine(graph).run(INPUT);
+  const answers = { [openId(first, "ok")]: "1" };
+  const second = await lab.elsewhere(graph).resume(first.run.runId, { answers });
+  assert.equal(interrupted(second).waits[0]?.name, "other");
+});
+
 for (const [how, both] of Object.entries(BOTH)) {
   for (const first of ["ok", "other"] as const) {
     if (how === "one after the other" && first === "other") continue;

@@ -107,6 +107,24 @@ test("O1: an owner that stood still past its lease and was replaced appends noth
   assert.equal(next?.status, "completed", "the process goes on under a new owner id");
 });
 
+test("O1: burial alone is final: before anybody has claimed the run, the buried owner's append is refused and changes nothing", async () => {
+  const lab = new Lab();
+  const held = gate<string>();
+  const graph = hanging(lab, held.promise);
+  const handle = await lab.engine(graph).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  const tail = await lab.store.tail("r");
+  const [owner] = await lab.store.owners.list();
+  assert.ok(await lab.store.owners.bury(owner!.ownerId, owner!.beatVersion));
+  held.open("stale");
+  await lab.clock.settle();
+  await assert.rejects(handle.result(), { name: "OwnershipLostError", runId: "r", owner: owner!.ownerId });
+  assert.deepEqual(await lab.store.tail("r"), tail);
+  assert.equal(lab.count("c"), 0);
+  const [taken] = await lab.elsewhere(graph).recover();
+  assert.equal((await lab.drive(taken!.result())).status, "completed");
+});
+
 test("O1: a takeover claims a living owner's run at once; the former owner's next append fails and it starts nothing more", async () => {
   const lab = new Lab();
   const held = gate<string>();
