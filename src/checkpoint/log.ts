@@ -7,7 +7,15 @@ import {
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Appended, AppendEntry, ClosedWait, PartRef, Position, Store } from "../store/store.ts";
+import type {
+  Appended,
+  AppendEntry,
+  ClosedWait,
+  PartRef,
+  Position,
+  Store,
+  StoredRecord,
+} from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
 import { applyPatch, type Patch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
@@ -44,7 +52,7 @@ export class CheckpointLog<S> {
   async load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
     const tail = await this.#store.tail(runId, options);
     if (tail === undefined) return undefined;
-    const records = tail.records.map((r) => ({
+    const records = inSequence(runId, tail.records).map((r) => ({
       ...r,
       ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
     }));
@@ -143,7 +151,7 @@ export class CheckpointLog<S> {
     signal?: AbortSignal,
   ): Promise<readonly HistoryRecord[]> {
     const records = await this.#store.range(runId, from, limit, signal === undefined ? {} : { signal });
-    return records.map((r) => ({
+    return inSequence(runId, records).map((r) => ({
       revision: r.revision,
       bytes: r.bytes.byteLength,
       ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
@@ -341,6 +349,20 @@ export type MailboxChange = (mailbox: Mailbox) => Promise<{
   readonly closed: readonly ClosedWait[];
   readonly graphId: string;
 }>;
+
+/** The records, of which none may be missing, doubled or out of place. */
+function inSequence(runId: string, records: readonly StoredRecord[]): readonly StoredRecord[] {
+  for (const [i, { revision }] of records.entries()) {
+    const expected = records[0]!.revision + i;
+    if (revision === expected) continue;
+    throw new CheckpointDecodeError(
+      runId,
+      "Record",
+      `revision ${revision} is stored where ${expected} belongs`,
+    );
+  }
+  return records;
+}
 
 function noMailbox(graphVersion: string): { readonly version: null; readonly content: Mailbox } {
   return { version: null, content: { graphVersion, answers: [] } };

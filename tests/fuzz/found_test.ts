@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completed, engine, graphOf, interrupted, notes } from "../support/graphs.ts";
+import type { Store, StoredRecord } from "../../src/store/store.ts";
+import { chainOf, completed, engine, graphOf, interrupted, notes } from "../support/graphs.ts";
 
 // What the random tests of this folder have found, each made small.
 
@@ -109,3 +110,28 @@ test("D6: a join behind two joins that lie behind each other waits for them", as
   }));
   assert.deepEqual(completed(await e.run(notes())).path, ["start", "b", "a", "c", "end"]);
 });
+
+for (
+  const [what, spoil] of Object.entries<(records: readonly StoredRecord[]) => readonly StoredRecord[]>({
+    missing: ([first, _, ...more]) => [first!, ...more],
+    doubled: ([first, second, ...more]) => [first!, second!, second!, ...more],
+    "out of place": ([first, second, third, ...more]) => [first!, third!, second!, ...more],
+  })
+) {
+  test(`C4: a history in which a record is ${what} is refused by every call that reads it`, async () => {
+    const e = engine(chainOf("a", "b", "c", "d"));
+    const { run } = completed(await e.run(notes()));
+    const store: Store = {
+      ...e.store,
+      tail: async (...args) => {
+        const tail = await e.store.tail(...args);
+        return tail && { ...tail, records: spoil(tail.records) };
+      },
+      range: async (...args) => spoil(await e.store.range(...args)),
+    };
+    const { runner } = engine(e.graph, { store, clock: e.clock });
+    for (const call of [runner.get(run.runId), runner.status(run.runId), runner.history(run.runId)]) {
+      await assert.rejects(call, { name: "CheckpointDecodeError", message: /is stored where \d belongs/ });
+    }
+  });
+}
