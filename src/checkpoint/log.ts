@@ -124,6 +124,19 @@ export class CheckpointLog<S> {
     return { ...cursor, mailbox: { version: found.mailbox.version, content } };
   }
 
+  /** Has another process look into the mailbox, whose version is another one afterwards. */
+  async poke(cursor: Cursor<S>, owner: string): Promise<Cursor<S>> {
+    const { content, version } = cursor.mailbox;
+    const value = encodeMailbox(content, this.#codec);
+    const mailbox = { version, value };
+    const posted = await this.#store.post(cursor.checkpoint.run.runId, {
+      postId: this.#nextId(),
+      mailbox,
+      poke: owner,
+    });
+    return { ...cursor, mailbox: { version: posted.mailbox, content } };
+  }
+
   /** Changes the mailbox without moving the head; `MailboxConflictError` when it is not the one found any more. */
   async post(runId: string, found: FoundMailbox, change: MailboxChange): Promise<void> {
     const current = decodeMailbox(found.value, this.#codec, runId);

@@ -4,6 +4,7 @@ import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { OwnerRow, Store } from "../store/store.ts";
 import { resumeAnswers } from "./answers.ts";
+import type { FormerOwner } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
@@ -34,13 +35,14 @@ export class Claims<S> {
   }
 
   /** Runs `claim` under a live owner id; again under a new one when the id turns out to have been buried. */
-  async asOwner<T>(claim: (owner: Owner) => Promise<T>): Promise<T> {
+  async asOwner<T>(claim: (owner: Owner) => Promise<T>, insist = false): Promise<T> {
     for (let tries = 1;; tries++) {
       try {
         return await claim(await this.#engine.ownership.acquire());
       } catch (error) {
         const again = isSuperstepError(error, "MAILBOX_CONFLICT") ||
-          isSuperstepError(error, "OWNERSHIP_LOST");
+          isSuperstepError(error, "OWNERSHIP_LOST") ||
+          (insist && isSuperstepError(error, "REVISION_CONFLICT"));
         if (!again || tries >= MAX_CLAIMS) throw error;
       }
     }
@@ -52,10 +54,10 @@ export class Claims<S> {
     owner: Owner,
     settings: RunSettings,
     facts: readonly RecordEvent[],
-    absent: string | undefined,
+    former: FormerOwner,
   ): Promise<RunHandle<S>> {
     const work = new Work(this.#engine, settings, owner, cursor);
-    await work.claim({ facts, ...(absent === undefined ? {} : { absent }) });
+    await work.claim({ facts, ...former });
     return work.begin();
   }
 
@@ -101,19 +103,24 @@ export class Claims<S> {
     ];
   }
 
-  /** Makes sure that nobody alive owns the run; returns the dead owner that a claim must find gone. */
-  async vacate(checkpoint: Checkpoint, takeover: boolean): Promise<string | undefined> {
+  /**
+   * Makes sure that the run can be claimed, and finds whom the claim replaces: nobody, a dead owner that must be gone, or,
+   * in a takeover, a living one.
+   */
+  async vacate(checkpoint: Checkpoint, takeover: boolean): Promise<FormerOwner> {
     const { owner, runId } = checkpoint.run;
     const { ownership, runtime } = this.#engine;
-    if (owner === undefined) return undefined;
-    if (ownership.isAtWork(owner, runId)) throw new RunBusyError(runId, owner);
+    if (owner === undefined) return {};
+    const atWork = ownership.atWork(owner, runId) !== undefined;
+    if (atWork && !takeover) throw new RunBusyError(runId, owner);
     // An owner of this process that has no loop for the run any more has let it go without being able to say so.
-    if (takeover || ownership.isOwn(owner)) return undefined;
+    if (!atWork && ownership.isOwn(owner)) return {};
     const row = (await this.#store.owners.list()).find((o) => o.ownerId === owner);
-    if (row === undefined || row.buried) return owner;
+    if (row === undefined || row.buried) return { absent: owner };
+    if (takeover) return { replaced: owner };
     if (isAlive(row, runtime.now())) throw new RunBusyError(runId, owner);
     if (!await this.#store.owners.bury(owner, row.beatVersion)) throw new RunBusyError(runId, owner);
-    return owner;
+    return { absent: owner };
   }
 
   /** Takes over every run that a dead process left, and every one whose wake is due. */
@@ -159,16 +166,16 @@ export class Claims<S> {
         if (run.status === "completed" || run.status === "cancelled") return undefined;
         // A run that is put off after a crash waits its time, also when somebody follows it.
         if ((cursor.mailbox.content.wake ?? 0) > runtime.now()) return undefined;
-        const absent = await this.vacate(cursor.checkpoint, false);
+        const former = await this.vacate(cursor.checkpoint, false);
         const recoveries = run.recoveries + 1;
-        if (absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
+        if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
           const wake = runtime.now() + recoveryDelay(recoveries, runtime.random());
-          await log.defer(cursor, absent, wake);
+          await log.defer(cursor, former.absent, wake);
           return undefined;
         }
         const facts = this.resumeFacts(cursor, owner, options, false);
         if (facts === undefined) return undefined;
-        return await this.claim(cursor, owner, settings, facts, absent);
+        return await this.claim(cursor, owner, settings, facts, former);
       });
     } catch (error) {
       if (LOST_CLAIM.some((code) => isSuperstepError(error, code))) return undefined;
@@ -201,7 +208,7 @@ export class Claims<S> {
   }
 }
 
-const MAX_CLAIMS = 5;
+const MAX_CLAIMS = 20;
 const BATCH = 1_000;
 
 /** Faults of a claim that only say that somebody else was first. */

@@ -85,16 +85,33 @@ export class Coordinator<S> implements OwnedRun {
 
   /** Takes the run over. Until this has succeeded nothing of it is worked on. */
   async claim(claim: Claim): Promise<void> {
-    this.#facts = [...claim.facts];
-    this.#absent = claim.absent;
+    const { facts, absent, replaced } = claim;
+    const { log, ownership } = this.#engine;
+    const rival = replaced === undefined ? undefined : ownership.atWork(replaced, this.#runId);
+    this.#facts = [...facts];
+    this.#absent = absent;
     this.#claiming = true;
-    this.#owner.hold(this.#runId, this);
+    if (rival === undefined) this.hold();
     try {
       this.#first = await this.#flush();
     } catch (error) {
-      this.#owner.release(this.#runId);
+      this.#owner.release(this.#runId, this);
       throw error;
     }
+    this.hold();
+    if (replaced === undefined) return;
+    // A living owner that was replaced is told at once, so that its bodies do not work on in vain.
+    rival?.lose(new OwnershipLostError(this.#runId, replaced));
+    try {
+      if (rival === undefined) this.#cursor = await log.poke(this.#cursor, replaced);
+    } catch {
+      // It finds out at its next append.
+    }
+  }
+
+  /** From now on this is the work on the run: pokes and the loss of the owner come here. */
+  hold(): void {
+    this.#owner.hold(this.#runId, this);
   }
 
   poke(): void {
@@ -116,10 +133,9 @@ export class Coordinator<S> implements OwnedRun {
     };
     signal?.addEventListener("abort", abort);
     if (signal?.aborted) abort();
-    this.#owner.hold(this.#runId, this);
     try {
       await this.#loop();
-      this.#owner.release(this.#runId);
+      this.#owner.release(this.#runId, this);
       return { cursor: this.#cursor, errors: this.#errors };
     } catch (error) {
       throw this.#fail(error);
@@ -154,7 +170,7 @@ export class Coordinator<S> implements OwnedRun {
     for (;;) {
       if (this.#poked) {
         this.#poked = false;
-        this.#cursor = await this.#engine.log.refresh(this.#cursor);
+        await this.#refresh();
       }
       const { checkpoint, mailbox, state } = this.#cursor;
       const now = this.#engine.runtime.now();
@@ -183,9 +199,16 @@ export class Coordinator<S> implements OwnedRun {
         return decided.command;
       } catch (error) {
         if (!isSuperstepError(error, "MAILBOX_CONFLICT") || this.#claiming) throw error;
-        this.#cursor = await this.#engine.log.refresh(this.#cursor);
+        await this.#refresh();
       }
     }
+  }
+
+  /** Reads the mailbox, which also tells whether the run has been taken over. */
+  async #refresh(): Promise<void> {
+    this.#cursor = await this.#engine.log.refresh(this.#cursor);
+    if (this.#cursor.mailbox.content.owner === this.#owner.id) return;
+    throw new OwnershipLostError(this.#runId, this.#owner.id);
   }
 
   /** With a checkpoint every step, successes alone wait for the end of it. */
@@ -240,16 +263,16 @@ export class Coordinator<S> implements OwnedRun {
 
   #fail(error: unknown): unknown {
     if (isSuperstepError(error, "RUN_ABORTED") || isSuperstepError(error, "OWNERSHIP_LOST")) {
-      this.#owner.release(this.#runId);
+      this.#owner.release(this.#runId, this);
       return error;
     }
     if (isSuperstepError(error, "REVISION_CONFLICT")) {
-      this.#owner.release(this.#runId);
+      this.#owner.release(this.#runId, this);
       const lost = new OwnershipLostError(this.#runId, this.#owner.id);
       lost.cause = error;
       return lost;
     }
-    this.#owner.desert(this.#runId);
+    this.#owner.desert(this.#runId, this);
     return error;
   }
 
@@ -272,10 +295,16 @@ export class Coordinator<S> implements OwnedRun {
 const GATHERING = 8;
 
 /** The facts that take a run over. */
-export interface Claim {
+export interface Claim extends FormerOwner {
   readonly facts: readonly RecordEvent[];
-  /** The dead owner that is replaced. */
+}
+
+/** Whom a claim replaces. */
+export interface FormerOwner {
+  /** A dead owner, whose key must be gone. */
   readonly absent?: string;
+  /** A living owner. */
+  readonly replaced?: string;
 }
 
 /** How a run left its coordinator. */

@@ -32,9 +32,9 @@ export class Ownership {
     return await this.#acquiring;
   }
 
-  /** Whether a run with this owner id is at work in this process. */
-  isAtWork(ownerId: string, runId: string): boolean {
-    return this.#owners.get(ownerId)?.runs.has(runId) ?? false;
+  /** The work on a run under this owner id, if it is at work in this process. */
+  atWork(ownerId: string, runId: string): OwnedRun | undefined {
+    return this.#owners.get(ownerId)?.runs.get(runId);
   }
 
   /** Whether the id is one of this process, alive or retired. */
@@ -154,17 +154,16 @@ export class Owner {
     this.#arm();
   }
 
-  /** The run has ended or was released. */
-  release(runId: string): void {
-    this.runs.delete(runId);
+  /** The run has ended or was released; nothing changes when other work on it has taken the place of this. */
+  release(runId: string, run: OwnedRun): void {
+    if (this.runs.get(runId) === run) this.runs.delete(runId);
     this.#rest();
   }
 
   /** The run ended here while the store still says that this owner has it. */
-  desert(runId: string): void {
-    this.runs.delete(runId);
+  desert(runId: string, run: OwnedRun): void {
     this.#retired = true;
-    this.#rest();
+    this.release(runId, run);
   }
 
   #rest(): void {

@@ -145,11 +145,11 @@ export class Runner<S> {
     if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
     const handle = await this.#claims.asOwner(async (owner) => {
       const cursor = await this.#loader.load(runId, { unfinished: true });
-      const absent = await this.#claims.vacate(cursor.checkpoint, options.takeover === true);
+      const former = await this.#claims.vacate(cursor.checkpoint, options.takeover === true);
       const facts = this.#claims.resumeFacts(cursor, owner, options);
       if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
-      return await this.#claims.claim(cursor, owner, settings, facts, absent);
-    });
+      return await this.#claims.claim(cursor, owner, settings, facts, former);
+    }, options.takeover === true);
     return await handle.result();
   }
 

@@ -34,6 +34,7 @@ export class Work<S> {
 
   /** Begins to work, and hands out the handle. */
   begin(created?: Created): RunHandle<S> {
+    this.#coordinator.hold();
     const ending = new Promise<Ending<S>>((resolve, reject) => {
       const begin = () => {
         if (created !== undefined) this.#announce(created);

@@ -125,6 +125,31 @@ test("O1: burial alone is final: before anybody has claimed the run, the buried 
   assert.equal((await lab.drive(taken!.result())).status, "completed");
 });
 
+test("O1: a takeover tells a living owner in another process within a poll: its body is aborted although it never appends", async () => {
+  const lab = new Lab();
+  const graph = hanging(lab);
+  const first = await lab.engine(graph).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  const result = await lab.drive(lab.elsewhere(graph).resume("r", { takeover: true }));
+  assert.equal(result.status, "completed");
+  const lost = lab.fails(first.result(), "OwnershipLostError");
+  await lab.clock.advance("1s");
+  await lost;
+  assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
+});
+
+test("O1: a takeover works in the process that is at work on the run, too", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(hanging(lab));
+  const first = await runner.start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  await lab.fails(runner.resume("r"), "RunBusyError");
+  const result = await lab.drive(runner.resume("r", { takeover: true }));
+  assert.equal(result.status, "completed");
+  await lab.fails(first.result(), "OwnershipLostError");
+  assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
+});
+
 test("O1: a takeover claims a living owner's run at once; the former owner's next append fails and it starts nothing more", async () => {
   const lab = new Lab();
   const held = gate<string>();
