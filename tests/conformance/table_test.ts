@@ -16,16 +16,13 @@ type Lists = Readonly<Record<string, readonly string[]>>;
 
 const groups = readJson<Lists>("tests/conformance/statements.json");
 const rules = new Set(Object.values(readJson<Lists>("tests/conformance/rules.json")).flat());
-const replaced = new Map(filesBelow("tests", "replaced.json").flatMap(replacementsIn));
+const replaced = new Map(
+  Object.entries(readJson<Readonly<Record<string, Replacement>>>("tests/conformance/replaced.json")),
+);
 const cited = citedIds();
 
 function readJson<T>(path: string): T {
   return JSON.parse(readFileSync(join(ROOT, path), "utf8")) as T;
-}
-
-function replacementsIn(path: string): readonly (readonly [string, Replacement])[] {
-  return Object.entries(readJson<Readonly<Record<string, string | Replacement>>>(path))
-    .map(([id, entry]) => [id, typeof entry === "string" ? { rule: entry, why: "" } : entry]);
 }
 
 /** The statements named in any string of a test file or of a published suite, with the files that name them. */
