@@ -138,6 +138,20 @@ test("D6: a join behind a join waits for it", async () => {
   assert.deepEqual(steps, [["start"], ["a", "b", "c"], ["b2"], ["j1"], ["j2"]]);
 });
 
+test("D6: what can only be reached through a waiting join holds no other join up", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "b", "c"] },
+    a: { to: "j1" },
+    b: { to: "b2" },
+    b2: { to: "j1" },
+    c: { to: "j2" },
+    j1: all({ to: "s" }),
+    s: { to: "j2" },
+    j2: all(),
+  });
+  assert.deepEqual(steps, [["start"], ["a", "b", "c"], ["b2", "j2"], ["j1"], ["s"], ["j2"]]);
+});
+
 test("D6: two joins that wait for each other both run, the smaller id first, and the run completes", async () => {
   const { steps, e } = await stepsOf({
     start: { to: ["j1", "j2"] },

@@ -62,6 +62,14 @@ test("E4: the last outcome of a step rides in its boundary record, without its o
     ...boundary,
     "completed",
   ]]);
+  const done = await e.eventsOf(run.runId, "done");
+  assert.deepEqual(done.map((d) => [d.vertexId, "output" in d]), [
+    ["start", false],
+    ["c", true],
+    ["a", true],
+    ["b", false],
+    ["fin", false],
+  ]);
 });
 
 test("E4: what becomes known in one turn is one record", async () => {
