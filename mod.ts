@@ -60,6 +60,7 @@ export type { GraphEnds, GraphOptions, MapVertex, SingleVertex, Topology } from 
 export { compile } from "./src/compile.ts";
 export type { CompileOptions } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
+export type { RunQuery } from "./src/engine/runner.ts";
 export type { ResumeOptions, RunnerOptions, StartOptions, WorkOptions } from "./src/engine/options.ts";
 export type { RunHandle } from "./src/engine/handle.ts";
 export type {
@@ -77,7 +78,7 @@ export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/
 export type { Hooks, Logger, RunEvent } from "./src/engine/events.ts";
 export type { Halt, HaltKind, InterruptReason, Phase, Route, RunRecord, RunStatus } from "./src/model/run.ts";
 export type { Runtime, Timer, TimerOptions } from "./src/runtime/runtime.ts";
-export type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "./src/store/store.ts";
+export type { CatalogRow, Page, Store, WaitQuery } from "./src/store/store.ts";
 
 // Errors
 export { isSuperstepError, SuperstepError } from "./src/errors.ts";
@@ -107,6 +108,7 @@ export {
   UndeclaredTargetError,
 } from "./src/errors.ts";
 export {
+  ArgumentError,
   GraphMismatchError,
   GraphRunMismatchError,
   GraphVersionMismatchError,

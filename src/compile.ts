@@ -7,6 +7,7 @@ import type { Hooks, Logger } from "./engine/events.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
+import { isThenable } from "./engine/thenable.ts";
 import { BuildError, messageOf } from "./errors.ts";
 import type { CompiledGraph, CompiledVertex, Task } from "./model/definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -40,11 +41,15 @@ export function compile<S>(
   options: CompileOptions,
 ): Runner<S> {
   const graph = typeof workflow === "function" ? graphOf<S>(workflow) : workflow;
-  const { store, runtime = systemRuntime } = options;
+  // Whoever writes JavaScript may leave the options out.
+  const { store, runtime = systemRuntime } = (options as CompileOptions | undefined) ??
+    ({} as CompileOptions);
   if (typeof store?.append !== "function") {
     throw new BuildError(
       "compile",
-      `graph ${graph.id} has no store; give \`store: await denoKv(path)\`, or \`memoryStore()\` for runs that may be lost`,
+      isThenable(store)
+        ? `the store of graph ${graph.id} is a promise; write \`store: await denoKv(path)\``
+        : `graph ${graph.id} has no store; give \`store: await denoKv(path)\`, or \`memoryStore()\` for runs that may be lost`,
     );
   }
   const validator = stateValidator<S>(graph.schema);

@@ -2,7 +2,7 @@ import { parseWith } from "../checkpoint/validate.ts";
 import { canonical } from "../checkpoint/canonical.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { WaitResolved } from "../checkpoint/records.ts";
-import { AnswerError, type AnswerRefusal, isSuperstepError, messageOf } from "../errors.ts";
+import { AnswerError, type AnswerRefusal, isSuperstepError, reasonOf } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
@@ -29,7 +29,7 @@ export function checkedAnswer<S>(
       "invalid",
       at.runId,
       at.waitId,
-      messageOf(error),
+      reasonOf(error),
       undefined,
       issues ? { issues } : {},
     );

@@ -79,7 +79,7 @@ export class Attempt {
   }
 
   async #settle(body: { readonly output: unknown } | { readonly error: unknown }): Promise<Settlement> {
-    const end = await this.#context.settle();
+    const end = await this.#context.settle("output" in body);
     if (end.kind === "fault") return this.#fault(end.error);
     if (end.kind === "paused") return { kind: "suspended", ...this.#times() };
     if ("error" in body) {

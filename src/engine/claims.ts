@@ -27,6 +27,7 @@ export class Claims<S> {
   readonly #engine: Engine<S>;
   readonly #store: Store;
   readonly #loader: Loader<S>;
+  readonly #passedOver = new Set<string>();
 
   constructor(engine: Engine<S>, store: Store, loader: Loader<S>) {
     this.#engine = engine;
@@ -128,7 +129,9 @@ export class Claims<S> {
     const { runtime, graph } = this.#engine;
     const left = await this.#orphans();
     for (const wake of await this.#store.wakes(runtime.now(), BATCH)) {
-      if (wake.graphId === graph.id && wake.graphVersion === graph.version) left.add(wake.runId);
+      if (wake.graphId !== graph.id) continue;
+      if (wake.graphVersion === graph.version) left.add(wake.runId);
+      else this.#passOver(wake.runId, wake.graphVersion);
     }
     const handles: RunHandle<S>[] = [];
     for (const runId of left) {
@@ -136,6 +139,20 @@ export class Claims<S> {
       if (handle !== undefined) handles.push(handle);
     }
     return handles;
+  }
+
+  /** Says once of each run that other code must go on with it. */
+  #passOver(runId: string, graphVersion: string): void {
+    if (this.#passedOver.has(runId)) return;
+    this.#passedOver.add(runId);
+    this.#engine.logger.warn(
+      `superstep: run ${runId} is due, but this code has another version of its graph`,
+      {
+        runId,
+        graphVersion,
+        codeVersion: this.#engine.graph.version,
+      },
+    );
   }
 
   /** The runs of dead owners, which are buried on the way; an owner that has none left is forgotten. */
@@ -160,7 +177,11 @@ export class Claims<S> {
       return await this.asOwner(async (owner) => {
         const found = await log.load(runId, { state: false });
         const of = found?.checkpoint.run;
-        if (of?.graphId !== graph.id || of.graphVersion !== graph.version) return undefined;
+        if (of?.graphId !== graph.id) return undefined;
+        if (of.graphVersion !== graph.version) {
+          this.#passOver(runId, of.graphVersion);
+          return undefined;
+        }
         const cursor = await this.#loader.load(runId);
         const { run } = cursor.checkpoint;
         if (run.status === "completed" || run.status === "cancelled") return undefined;

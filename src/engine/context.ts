@@ -34,7 +34,7 @@ export class BodyContext implements TaskContext {
   readonly #reactions = new Reactions();
   readonly #uses = new Map<string, number>();
   readonly #onces = new Map<string, Promise<unknown>>();
-  readonly #opened: Tracked<unknown>[] = [];
+  readonly #opened: (Tracked<unknown> & { readonly call: string })[] = [];
   #deliverable: { readonly seq: number; deliver(): void }[] = [];
   #interrupted = false;
   #closed = false;
@@ -101,6 +101,13 @@ export class BodyContext implements TaskContext {
   sleep(name: string, until: Duration | Date): Promise<void> {
     this.#enter("sleep");
     this.#named("sleep", name);
+    if (until === undefined) {
+      throw this.#misuse(
+        `sleep in vertex ${this.vertexId} takes a name and a time; write ctx.sleep("reminder", ${
+          JSON.stringify(name)
+        })`,
+      );
+    }
     return this.#use<void>(
       "timer",
       name,
@@ -111,6 +118,13 @@ export class BodyContext implements TaskContext {
 
   waitFor<T>(wait: WaitDefinition<T>, options: WaitForOptions = {}): Promise<T> {
     this.#enter("waitFor");
+    if (typeof wait?.name !== "string") {
+      throw this.#misuse(
+        `waitFor in vertex ${this.vertexId} was given ${
+          JSON.stringify(wait) ?? String(wait)
+        }; give what defineWait returned`,
+      );
+    }
     const declared = this.#body.vertex.waits.get(wait.name);
     if (declared === undefined) {
       const names = [...this.#body.vertex.waits.keys()].join(", ");
@@ -195,13 +209,23 @@ export class BodyContext implements TaskContext {
     this.#port.log(message, { runId: this.runId, vertexId: this.vertexId, attempt: this.attempt, ...fields });
   }
 
-  /** Ends the body: what it was, given that it settled. Every `once` that has begun is finished first. */
-  async settle(): Promise<BodyEnd> {
+  /** Ends the body, which has returned or thrown: what it was. Every `once` that has begun is finished first. */
+  async settle(returned: boolean): Promise<BodyEnd> {
     this.#reactions.moved();
+    if (returned) this.#noteForgotten();
     await Promise.allSettled(this.#onces.values());
     this.#closed = true;
     if (this.#fault !== undefined) return { kind: "fault", error: this.#fault };
     return { kind: this.#interrupted || this.#opened.some((o) => o.stands()) ? "paused" : "free" };
+  }
+
+  /** A wait that nobody awaits would let the body go on as if it had been answered. */
+  #noteForgotten(): void {
+    const forgotten = this.#opened.find((o) => o.forgotten());
+    if (forgotten === undefined) return;
+    this.#misuse(
+      `vertex ${this.vertexId} ended without awaiting ctx.${forgotten.call}; write \`await ctx.${forgotten.call}\``,
+    );
   }
 
   /** Ends the body at once: whatever it still does is ignored. */
@@ -230,7 +254,8 @@ export class BodyContext implements TaskContext {
       this.#open(kind, name, n, id, openedAt, describe(openedAt));
     }
     // One that a later opening has closed lost its race when the body first ran; its pause stands for nothing.
-    if (wait?.closed === undefined) this.#opened.push(tracked as Tracked<unknown>);
+    const call = `${kind === "timer" ? "sleep" : "waitFor"}(${JSON.stringify(name)})`;
+    if (wait?.closed === undefined) this.#opened.push({ ...tracked as Tracked<unknown>, call });
     this.#body.runtime.macrotask(() => {
       if (!this.#closed) tracked.pause(new PauseSignal(id));
     });

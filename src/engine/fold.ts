@@ -87,7 +87,7 @@ function reduceOne<S>(
   const recipe = recipeOf(vertex, outcome);
   if (recipe === undefined) return { value: state, patch: undefined };
   const what = `the state after vertex ${vertex.id}`;
-  const next = advance(state, reduceDraft(state, recipe, what), what);
+  const next = advance(state, reduceDraft(state, recipe, `the reducer of vertex ${vertex.id}`), what);
   if (next.patch === undefined) return next;
   const issues = rules.validator.check(state, next.value);
   if (issues !== undefined) throw new ValidationError(what, issues);

@@ -2,7 +2,7 @@ import type { CheckpointLog } from "../checkpoint/log.ts";
 import { defaultCodec } from "../checkpoint/codec.ts";
 import { evolve, firstCheckpoint } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { BuildError, CheckpointDecodeError, CheckpointNotFoundError } from "../errors.ts";
+import { ArgumentError, CheckpointDecodeError, CheckpointNotFoundError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
 import type { Page, WaitRow } from "../store/store.ts";
@@ -59,10 +59,10 @@ export async function historyOf<S>(
 ): Promise<readonly HistoryEntry[]> {
   const { from = 0, limit = 100 } = query;
   if (!Number.isSafeInteger(from) || from < 0) {
-    throw new BuildError("history", `from is ${from}; give a revision from 0`);
+    throw new ArgumentError("history", `from is ${from}; give a revision from 0`);
   }
   if (!Number.isSafeInteger(limit) || limit < 1) {
-    throw new BuildError("history", `limit is ${limit}; give a number from 1`);
+    throw new ArgumentError("history", `limit is ${limit}; give a number from 1`);
   }
   const start = Math.max(0, from - SNAPSHOT_REACH);
   const records = await log.history(runId, start, limit + (from - start));

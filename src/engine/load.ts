@@ -73,6 +73,9 @@ function executionProblem<S>(
   if (x.item !== undefined && x.item >= (checkpoint.maps.get(x.vertexId)?.count ?? 0)) {
     return "it has no such item";
   }
+  if (vertex.each !== undefined && x.item === undefined && !mayBeWhole(checkpoint, x)) {
+    return "it is of a map vertex and names no item";
+  }
   if (x.status === "failed" && x.failure === undefined) return "it has failed without a failure";
   if (x.status === "backoff" && x.nextAt === undefined) return "it waits to be retried at no time";
   if (x.handler !== undefined && x.handler >= vertex.handlers.length) {
@@ -88,6 +91,11 @@ function executionProblem<S>(
     }
   }
   return undefined;
+}
+
+/** A map vertex has failed as a whole, or is to be split anew after it had. */
+function mayBeWhole(checkpoint: Checkpoint, x: Execution): boolean {
+  return x.status === "failed" || (x.status === "pending" && !checkpoint.maps.has(x.vertexId));
 }
 
 function knownVertices<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint): void {

@@ -1,4 +1,4 @@
-import { BuildError } from "../errors.ts";
+import { ArgumentError, BuildError } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { RunSettings } from "./engine.ts";
@@ -55,11 +55,15 @@ export interface RunnerOptions {
   readonly logger?: Logger;
 }
 
+function refused(op: string, problem: string): Error {
+  return op === "compile" ? new BuildError(op, problem) : new ArgumentError(op, problem);
+}
+
 /** A whole number from 1, or the default. */
 export function positive(value: number | undefined, fallback: number, op: string, name: string): number {
   if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new BuildError(op, `${name} is ${String(value)}; give a whole number from 1`);
+  throw refused(op, `${name} is ${String(value)}; give a whole number from 1`);
 }
 
 /** A duration from 0 in milliseconds, or the default. */
@@ -67,20 +71,20 @@ export function span(value: Duration | undefined, fallback: number, op: string, 
   if (value === undefined) return fallback;
   const ms = toMs(value);
   if (ms !== undefined && ms >= 0) return ms;
-  throw new BuildError(op, `${name} is ${String(value)}; give milliseconds or a text such as "30s"`);
+  throw refused(op, `${name} is ${String(value)}; give milliseconds or a text such as "30s"`);
 }
 
 /** A time, given as a duration from now or as a date. */
 export function moment(value: Duration | Date, now: number, op: string, name: string): number {
   const at = value instanceof Date ? value.getTime() : now + (toMs(value) ?? NaN);
   if (Number.isFinite(at)) return at;
-  throw new BuildError(op, `${name} is ${String(value)}; give milliseconds, a text such as "30s", or a Date`);
+  throw refused(op, `${name} is ${String(value)}; give milliseconds, a text such as "30s", or a Date`);
 }
 
 /** A run id that may become a key. */
 export function checkedRunId(runId: unknown, op: string): string {
   if (isId(runId)) return runId;
-  throw new BuildError(
+  throw new ArgumentError(
     op,
     `${
       JSON.stringify(runId)?.slice(0, 200)
@@ -92,7 +96,7 @@ export function checkedRunId(runId: unknown, op: string): string {
 export function checkedTags(tags: readonly string[]): readonly string[] {
   const bad = tags.find((tag) => !isId(tag));
   if (bad === undefined) return [...new Set(tags)].sort(compareIds);
-  throw new BuildError(
+  throw new ArgumentError(
     "start",
     `${JSON.stringify(bad)} is no tag; a letter or digit, then up to 127 letters, digits, or ._:-`,
   );

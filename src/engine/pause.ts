@@ -36,6 +36,7 @@ export class Reactions {
   readonly #partners = new Map<Reaction, Set<Reaction>>();
   readonly #delivered = new Set<() => void>();
   #results = 0;
+  #paused = false;
 
   /** The body has settled, or asked for something: whatever signal was delivered just now has moved it. */
   moved(): void {
@@ -78,10 +79,13 @@ export class Reactions {
       reject: (reason) => (deliver("rejected"), reject(reason)),
       pause: (signal) => {
         outcome = "paused";
+        this.#paused = true;
         raced = this.#results > calledAt;
         reject(signal);
         void this.#watch(() => moved = true);
       },
+      forgotten: () =>
+        outcome === "pending" && uses.length === 0 && this.#results === calledAt && !this.#paused,
       stands: () => {
         if (outcome !== "paused") return false;
         if (uses.length > 0 && uses.every(([yes, no]) => this.#called.has(yes) || this.#called.has(no))) {
@@ -111,4 +115,6 @@ export interface Tracked<T> {
   pause(signal: PauseSignal): void;
   /** Whether a pause was delivered and some code still depends on it. */
   stands(): boolean;
+  /** Whether the body has gone on before any pause could be delivered, and nothing in it has looked at the promise. */
+  forgotten(): boolean;
 }

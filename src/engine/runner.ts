@@ -14,7 +14,7 @@ import { canonicalForm, mermaid, type Topology, topology } from "../graph/mod.ts
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isId } from "../model/ids.ts";
-import type { RunRecord } from "../model/run.ts";
+import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
 import { checkedAnswer, refusal } from "./answers.ts";
 import { Claims } from "./claims.ts";
@@ -35,6 +35,12 @@ import {
 } from "./options.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { resultOf, Work } from "./work.ts";
+
+/** Which runs to list. Every field given must hold. */
+export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "reason"> {
+  readonly status?: RunStatus;
+  readonly reason?: InterruptReason;
+}
 
 /**
  * A compiled, immutable graph that runs on one store. Safe for any number of concurrent runs.
@@ -222,7 +228,7 @@ export class Runner<S> {
   }
 
   /** Runs of this graph, newest created first. */
-  list(query: Omit<CatalogQuery, "graphId"> = {}): Promise<Page<CatalogRow>> {
+  list(query: RunQuery = {}): Promise<Page<CatalogRow>> {
     return this.#store.list({ ...query, graphId: this.#engine.graph.id });
   }
 

@@ -37,3 +37,8 @@ export function messageOf(error: unknown): string {
     return "an error without a readable message";
   }
 }
+
+/** The text of an error inside the text of another one. */
+export function reasonOf(error: unknown): string {
+  return messageOf(error).replace(/^superstep: /, "");
+}

@@ -1,5 +1,14 @@
 import { SuperstepError } from "./base.ts";
 
+/** An argument of a call that cannot be meant. */
+export class ArgumentError extends SuperstepError {
+  static readonly errorName: string = "ArgumentError";
+  override readonly code = "ARGUMENT";
+  constructor(readonly op: string, problem: string) {
+    super(`superstep: ${op}: ${problem}`, { op });
+  }
+}
+
 /** A run id that is taken by another run. */
 export class RunExistsError extends SuperstepError {
   static readonly errorName: string = "RunExistsError";
@@ -81,7 +90,10 @@ export class ResumeTerminalError extends SuperstepError {
   static readonly errorName: string = "ResumeTerminalError";
   override readonly code = "RESUME_TERMINAL";
   constructor(readonly runId: string, readonly status: string) {
-    super(`superstep: run ${runId} is ${status} and cannot be resumed`, { runId, status });
+    super(`superstep: run ${runId} is ${status} and cannot be resumed; read it with get(runId)`, {
+      runId,
+      status,
+    });
   }
 }
 
@@ -112,7 +124,10 @@ export class GraphVersionMismatchError extends SuperstepError {
     difference: string,
   ) {
     super(
-      `superstep: run ${runId} was begun under version ${actual} of its graph, the code has ${expected}: ${difference}; ` +
+      `superstep: run ${runId} was begun under version ${short(actual)} of its graph, the code has ${
+        short(expected)
+      }: ` +
+        `${difference}; ` +
         `resume it with the code it was begun with`,
       { runId, expected, actual, difference },
     );
@@ -132,4 +147,9 @@ export class GraphRunMismatchError extends SuperstepError {
       },
     );
   }
+}
+
+/** A graph version for people: the beginning of its hash, and the user's part. */
+function short(version: string): string {
+  return version.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1");
 }

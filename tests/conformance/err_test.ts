@@ -18,6 +18,7 @@ type Made = readonly [error: SuperstepError, code: string, ...keys: string[]];
 
 /** One of each error, with its code and what its text must name. */
 const MADE: Readonly<Record<string, Made>> = {
+  ArgumentError: [new root.ArgumentError("start", "maxSteps is 0"), "ARGUMENT", "start", "maxSteps"],
   BuildError: [new root.BuildError("AddVertex", "the task is missing"), "BUILD", "AddVertex", "missing"],
   DuplicateVertexError: [new root.DuplicateVertexError("v1"), "DUPLICATE_VERTEX", "v1"],
   DuplicateConditionalEdgeError: [
@@ -207,7 +208,7 @@ test("ERR-05: what happens in a run resolves the call; bad arguments, identity a
   }
   const runner = lab.engine(outcomes.pause);
   await lab.fails(runner.run((() => {}) as unknown), "SerializationError");
-  await lab.fails(runner.run(INPUT, { runId: "no id!" }), "BuildError");
+  await lab.fails(runner.run(INPUT, { runId: "no id!" }), "ArgumentError");
   await lab.fails(runner.run({ other: 1 }, { runId: "pause" }), "RunExistsError");
   await lab.fails(runner.resume("nobody"), "CheckpointNotFoundError");
   await lab.fails(runner.resume("halt"), "GraphMismatchError");

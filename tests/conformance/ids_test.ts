@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { compile } from "../../src/compile.ts";
 import { idempotencyKey } from "../../src/engine/ids.ts";
 import type { RunResult } from "../../src/engine/result.ts";
-import { BuildError, RunExistsError, StoreError } from "../../src/errors.ts";
+import { ArgumentError, BuildError, RunExistsError, StoreError } from "../../src/errors.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import { defineWait } from "../../src/model/wait.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
@@ -63,7 +63,7 @@ test("IDS-02: a text that is no id is refused with a typed error wherever an id 
         () => runner.history(bad),
         () => runner.answer(bad, "w", 1),
       ]
-    ) await assert.rejects(call, BuildError, `run ${bad}`);
+    ) await assert.rejects(call, ArgumentError, `run ${bad}`);
   }
   assert.deepEqual((await runner.list()).rows, []);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BuildError, MaxStepsExceededError } from "../../src/errors.ts";
+import { ArgumentError, MaxStepsExceededError } from "../../src/errors.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import { completed, engine, gate, graphOf, interrupted, type Notes, notes } from "../support/graphs.ts";
 
@@ -105,8 +105,8 @@ test("E9: the default budget is 10000 steps, and a budget that is none is refuse
   assert.equal(completed(await e.run(notes())).run.maxSteps, 10_000);
   const { run } = interrupted(await e.run(notes(), { maxSteps: 1 }), "halted");
   for (const maxSteps of [0, -1, 1.5, NaN, Infinity]) {
-    await assert.rejects(e.runner.start(notes(), { maxSteps }), BuildError, String(maxSteps));
-    await assert.rejects(e.runner.resume(run.runId, { maxSteps }), BuildError, String(maxSteps));
+    await assert.rejects(e.runner.start(notes(), { maxSteps }), ArgumentError, String(maxSteps));
+    await assert.rejects(e.runner.resume(run.runId, { maxSteps }), ArgumentError, String(maxSteps));
   }
   assert.equal((await e.runner.status(run.runId)).revision, run.revision);
 });

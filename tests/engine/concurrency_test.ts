@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BuildError } from "../../src/errors.ts";
+import { ArgumentError } from "../../src/errors.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import { completed, engine, graphOf, interrupted, type Notes, notes } from "../support/graphs.ts";
 
@@ -73,10 +73,10 @@ test("E3: a limit of none, a negative one or a fraction is refused at start and 
   const e = engine(graphOf({ vertices: { v: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt() } } }));
   const { run } = interrupted(await e.run(notes()), "awaiting");
   for (const concurrency of [0, -1, 1.5, NaN, Infinity, "2" as never]) {
-    await assert.rejects(e.runner.start(notes(), { concurrency }), BuildError, String(concurrency));
+    await assert.rejects(e.runner.start(notes(), { concurrency }), ArgumentError, String(concurrency));
     await assert.rejects(
       e.runner.resume(run.runId, { concurrency, payload: 1 }),
-      BuildError,
+      ArgumentError,
       String(concurrency),
     );
   }

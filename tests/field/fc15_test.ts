@@ -85,7 +85,7 @@ for (const deadline of [NaN, Infinity, "forever", new Date(NaN)]) {
   test(`FC-15, E1: a run deadline of ${JSON.stringify(String(deadline))} is refused before anything is written`, async () => {
     const lab = new Lab();
     const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
-    await lab.fails(runner.run(INPUT, { runId: "r", deadline }), "BuildError");
+    await lab.fails(runner.run(INPUT, { runId: "r", deadline }), "ArgumentError");
     await lab.fails(runner.get("r"), "CheckpointNotFoundError");
     assert.throws(() => defineWait("w", z.string(), { deadline: deadline as number }), {
       name: "BuildError",

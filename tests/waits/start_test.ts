@@ -61,7 +61,7 @@ for (const options of BAD) {
   test(`E1: start with ${JSON.stringify(options)} is refused and writes nothing`, async () => {
     const lab = new Lab();
     const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
-    await lab.fails(runner.start(INPUT, options), "BuildError");
+    await lab.fails(runner.start(INPUT, options), "ArgumentError");
     assert.deepEqual((await runner.list()).rows, []);
   });
 }

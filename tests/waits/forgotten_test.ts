@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { defineWait } from "../../src/model/wait.ts";
+import type { TaskContext } from "../../src/model/context.ts";
+import type { InterruptedResult } from "../../src/engine/result.ts";
+import { engine, graphOf, notes } from "../support/graphs.ts";
+
+const Go = defineWait("go", z.boolean());
+
+const bodies: Record<string, (ctx: TaskContext) => unknown> = {
+  "at once": (ctx) => {
+    void ctx.waitFor(Go);
+    return "sent";
+  },
+  "after a microtask": async (ctx) => {
+    void ctx.waitFor(Go);
+    await undefined;
+    return "sent";
+  },
+  "with a timer": (ctx) => {
+    void ctx.sleep("go", "1h");
+    return "sent";
+  },
+};
+
+for (const [how, run] of Object.entries(bodies)) {
+  test(`T5: a body that does not await its wait (${how}) fails naming the wait, and never commits what it returns`, async () => {
+    const e = engine(
+      graphOf({ vertices: { v: { waits: [Go], retry: { maxAttempts: 3 }, run: (_, ctx) => run(ctx) } } }),
+    );
+    const result = await e.run(notes()) as InterruptedResult<unknown>;
+    assert.equal(result.reason, "errored");
+    assert.match(
+      result.failures[0]!.failure.message,
+      /vertex v ended without awaiting ctx\.(waitFor|sleep)\("go"\)/,
+    );
+    assert.equal(e.ran("v"), 1);
+    assert.deepEqual(await e.eventsOf(result.run.runId, "done"), []);
+  });
+}
+
+test("T5: a body that goes on beside a wait that it does not await pauses, whatever it returns", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      v: {
+        waits: [Go],
+        run: async (_, ctx) => {
+          void ctx.waitFor(Go);
+          for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => e.clock.macrotask(resolve));
+          return "sent";
+        },
+      },
+    },
+  }));
+  const result = await e.run(notes()) as InterruptedResult<unknown>;
+  assert.equal(result.reason, "awaiting");
+  assert.deepEqual(await e.eventsOf(result.run.runId, "done"), []);
+});
