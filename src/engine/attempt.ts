@@ -3,7 +3,8 @@ import { ContextError, isSuperstepError, VertexTimeoutError } from "../errors.ts
 import type { Task } from "../model/definition.ts";
 import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
-import { BodyContext, type BodyInfo, type BodyPort } from "./context.ts";
+import type { BodyInfo, BodyPort } from "./body.ts";
+import { BodyContext } from "./context.ts";
 import { isPauseSignal } from "./pause.ts";
 
 /**

@@ -6,7 +6,7 @@ import { ContextError, messageOf } from "../errors.ts";
 import { type Execution, executionKey } from "../model/checkpoint.ts";
 import { openingKey } from "../model/wait.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
-import type { BodyPort } from "./context.ts";
+import type { BodyPort } from "./body.ts";
 import type { Engine } from "./engine.ts";
 import type { RunEvent } from "./events.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";

@@ -1,9 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { canonical } from "../checkpoint/canonical.ts";
 import { parseWith } from "../checkpoint/validate.ts";
-import type { OnceRecorded, WaitOpened } from "../checkpoint/records.ts";
+import type { WaitOpened } from "../checkpoint/records.ts";
 import { ContextError, isSuperstepError, WaitExpiredError } from "../errors.ts";
-import type { Execution } from "../model/checkpoint.ts";
 import type {
   InterruptOptions,
   OnceContext,
@@ -11,11 +10,10 @@ import type {
   TaskContext,
   WaitForOptions,
 } from "../model/context.ts";
-import type { CompiledVertex } from "../model/definition.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { isId } from "../model/ids.ts";
 import { openingKey, type WaitDefinition, type WaitKind, type WaitState } from "../model/wait.ts";
-import type { Runtime } from "../runtime/runtime.ts";
+import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { PauseSignal, Reactions, type Tracked } from "./pause.ts";
 
@@ -368,37 +366,6 @@ const INTERRUPT = "interrupt";
 
 /** Microtasks between two deliveries: more than an `await` through a few wrappers takes. */
 const DELIVERY_SPACING = 16;
-
-/** What a body is run for. */
-export interface BodyInfo {
-  readonly graphId: string;
-  readonly runId: string;
-  readonly step: number;
-  readonly vertex: CompiledVertex<never>;
-  /** The execution as recorded when the body begins. */
-  readonly execution: Execution;
-  readonly runtime: Runtime;
-}
-
-/** Where a body's facts go. */
-export interface BodyPort {
-  /** Resolves when the result is durable. */
-  record(event: OnceRecorded): Promise<void>;
-  /** Notes an opening; `before` is the id of the opening of the same name that it closes. */
-  open(event: WaitOpened, before: string | undefined): void;
-  /** The code does not accept a recorded answer. */
-  refuse(waitId: string, error: unknown): void;
-  emit(type: string, data: unknown): void;
-  log(message: string, fields: Readonly<Record<string, unknown>>): void;
-}
-
-/** What a settled body was. */
-export type BodyEnd =
-  /** It opened a wait that stands. */
-  | { readonly kind: "paused" }
-  /** Its own value or error counts. */
-  | { readonly kind: "free" }
-  | { readonly kind: "fault"; readonly error: unknown };
 
 function check<T>(schema: StandardSchemaV1<unknown, T> | undefined, value: T, what: string): T;
 function check(schema: StandardSchemaV1 | undefined, value: unknown, what: string): unknown;
