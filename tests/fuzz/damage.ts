@@ -25,7 +25,7 @@ interface Stored {
   out: Record<string, unknown>;
 }
 
-const RUN = "run";
+export const RUN = "run";
 const Verdict = defineWait("verdict", z.object({ ok: z.boolean() }), { deadline: "7d" });
 
 /** Makes the run that is going to be damaged. */
@@ -87,7 +87,6 @@ export async function victim(): Promise<Victim> {
     runner.run({ big, items: [1, 2, 3], table: new Map([["a", new Date(1)]]), out: {} }, {
       runId: RUN,
       tags: ["t"],
-      deadline: "30d",
     }),
   );
   const { rows } = await runner.waits();

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store, StoredRecord } from "../../src/store/store.ts";
+import { damage, storedCheckpoint } from "../waits/damage.ts";
 import { chainOf, completed, engine, graphOf, interrupted, notes } from "../support/graphs.ts";
 
 // What the random tests of this folder have found, each made small.
@@ -135,3 +136,15 @@ for (
     }
   });
 }
+
+test("C4, LOD-18: an outcome of a map vertex that names no item is refused, instead of a run that never ends", async () => {
+  const e = engine(graphOf({
+    vertices: { a: { each: () => [1, 2], run: (item, ctx) => item === 2 ? ctx.interrupt() : item } },
+  }));
+  const { run } = interrupted(await e.run(notes()), "awaiting");
+  const { executions } = await storedCheckpoint(e.store, run.runId);
+  const { item: _, ...whole } = executions.get("a/1")!;
+  const waiting = new Map([...executions].filter(([key]) => key !== "a/1")).set("a", whole);
+  await damage(e.store, run.runId, { checkpoint: { executions: waiting } });
+  await assert.rejects(e.resume(run.runId), { name: "CheckpointDecodeError", message: /names no item/ });
+});
