@@ -79,7 +79,12 @@ export class Runner<S> {
     const { checkpoint } = await this.#loader.load(runId, { state: false });
     const statuses = new Map<string, ExecutionStatus>(checkpoint.path.map((id) => [id, "done"]));
     for (const id of checkpoint.frontier) {
-      statuses.set(id, checkpoint.executions.get(id)?.status ?? "pending");
+      const found = [...checkpoint.executions.values()].filter((x) => x.vertexId === id).map((x) => x.status);
+      const all = checkpoint.maps.get(id)?.count ?? 1;
+      const rest: ExecutionStatus = found.length === all && found.every((s) => s === "done")
+        ? "done"
+        : "pending";
+      statuses.set(id, LOUDEST.find((status) => found.includes(status)) ?? rest);
     }
     return mermaid(this.#engine.graph, Object.fromEntries(statuses));
   }
@@ -266,3 +271,6 @@ export class Runner<S> {
 }
 
 const DEFAULT_MAX_STEPS = 10_000;
+
+/** What a map vertex shows when its items differ. */
+const LOUDEST: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];

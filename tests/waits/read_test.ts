@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { engine, graphOf, notes } from "../support/graphs.ts";
 import { gate, INPUT, interrupted, Lab } from "./lab.ts";
 
 function asking(lab: Lab) {
@@ -113,4 +114,23 @@ test("H1: the drawing of a run shows what its vertices are at, the one without a
   const { run } = await lab.drive(runner.run(INPUT));
   const drawn = await runner.mermaid(run.runId);
   for (const status of ["suspended", "done"]) assert.ok(drawn.includes(status), drawn);
+});
+
+test("H1: a map vertex is drawn with the status of its items: failed before suspended, done when all are", async () => {
+  const e = engine(graphOf({
+    vertices: {
+      split: {
+        each: () => [0, 1, 2],
+        run: (item, ctx) => {
+          if (item === 1 && ctx.answer() === undefined) ctx.interrupt();
+          if (item === 2) throw new Error("no");
+          return item;
+        },
+        to: "end",
+      },
+      end: {},
+    },
+  }));
+  const { run } = await e.run(notes());
+  assert.match(await e.runner.mermaid(run.runId), /class v1 failed/);
 });
