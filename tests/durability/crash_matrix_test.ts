@@ -23,8 +23,8 @@ test("the graph with everything does all of it when nothing goes wrong", async (
   assert.deepEqual(rest, END);
   assert.deepEqual(path, [
     "intake",
-    ...["left", "right", "gather"],
-    ...["left", "right", "gather"],
+    ...["left", "right", "detour", "gather"],
+    ...["left", "right", "detour", "gather"],
     "votes",
     "excuse",
     "loop",
@@ -50,6 +50,10 @@ for (const [name, open] of Object.entries(stores)) {
         ...scenario,
         store: () => oneRound(opened.store),
         secondCrashes: SECOND_CRASHES,
+        outcome: ({ status, state, path }) => {
+          assert.equal(status, "completed");
+          return { state, path };
+        },
       });
       assert.ok(report.crashes.length >= report.rounds - 2);
       const stopped = (op: string) => report.crashes.some((c) => c.op === op);

@@ -34,7 +34,7 @@ const later = <T>(what: string) => ({
 });
 
 /**
- * intake → {left, right} → gather ↺ twice → votes (map, waits, one item fails into the route) → excuse → loop (a race
+ * intake → {left, right → detour} → gather ↺ twice → votes (map, waits, one item fails into the route) → excuse → loop (a race
  * of a wait and a sleep, twice) → approve (interrupt with a continuation) → big → end
  */
 export const everything = new GraphBuilder<State>({ id: "everything", schema: State })
@@ -65,6 +65,7 @@ export const everything = new GraphBuilder<State>({ id: "everything", schema: St
       s.arrived.push(name);
     },
   })
+  .addVertex({ id: "detour", task: later<void>("detour"), select: (s) => s.rounds, reduce: () => {} })
   .addVertex({
     id: "gather",
     join: "all",
@@ -117,7 +118,8 @@ export const everything = new GraphBuilder<State>({ id: "everything", schema: St
   .addEdge("intake", "left")
   .addEdge("intake", "right")
   .addEdge("left", "gather")
-  .addEdge("right", "gather")
+  .addEdge("right", "detour")
+  .addEdge("detour", "gather")
   .addConditionalEdge("gather", {
     targets: ["left", "right", "votes"],
     pick: (s) => s.rounds < 2 ? ["left", "right"] : "votes",
@@ -153,6 +155,7 @@ export function bodiesOf(doing: Doing) {
       happen(ctx);
       return `right ${rounds}`;
     },
+    detour: (_: number, ctx: TaskContext) => happen(ctx),
     gather: (rounds: number, ctx: TaskContext) => {
       happen(ctx);
       return rounds + 1;
