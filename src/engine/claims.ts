@@ -75,7 +75,7 @@ export class Claims<S> {
     const answers = resumeAnswers(graph, cursor, options, now);
     const failed = retry ? pausedFailures(checkpoint) : [];
     const halted = retry && checkpoint.halt !== undefined;
-    const due = nextDue(checkpoint.executions.values());
+    const due = nextDue(checkpoint.executions);
     const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 &&
       !halted &&
       takeIn(checkpoint, mailbox.content, [], now).events.length === 0 &&

@@ -242,7 +242,7 @@ export class Coordinator<S> implements OwnedRun {
     this.#timer = undefined;
     const { executions, run } = this.#cursor.checkpoint;
     // A backoff that has passed is at work already, or waits for a free place.
-    const next = nextDue(executions.values(), this.#engine.runtime.now());
+    const next = nextDue(executions, this.#engine.runtime.now());
     const due = Math.min(next ?? Infinity, run.deadline ?? Infinity);
     if (due === Infinity) return;
     this.#timer = this.#engine.runtime.wakeAt(due, () => this.#latch.set());

@@ -122,7 +122,10 @@ class Core<S> {
   }
 
   #closeSettled(): void {
-    this.#close((x) => x.status === "done" || x.status === "failed", "settled");
+    const { executions } = this.#checkpoint;
+    // Items of a map vertex that has failed as a whole under a route are over with it; under a pause they go on later.
+    const isOver = (x: Execution) => wholeOf(executions, x)?.handler !== undefined;
+    this.#close((x) => x.status === "done" || x.status === "failed" || isOver(x), "settled");
   }
 
   #close(which: (x: Execution) => boolean, reason: "settled" | "cancelled"): void {
@@ -211,10 +214,9 @@ class Core<S> {
 
   /** The step is unsettled: work goes on, or the process waits for a timer, or the run is released. */
   #idle(): void {
-    const executions = [...this.#checkpoint.executions.values()];
     const runnable = this.#vertices().some((v) => hasPending(this.#checkpoint, v));
     if (runnable) return;
-    const until = nextDue(executions);
+    const until = nextDue(this.#checkpoint.executions);
     if (until !== undefined && until - this.#at.now <= this.#at.limits.inlineTimersMs) {
       this.#command = { kind: "sleep", until };
       return;
@@ -254,9 +256,10 @@ export function reasonOf(checkpoint: Checkpoint): InterruptReason {
 }
 
 /** When the earliest open timer, deadline of a wait, or backoff that ends after `after` is due. */
-export function nextDue(executions: Iterable<Execution>, after = -Infinity): number | undefined {
+export function nextDue(executions: ReadonlyMap<string, Execution>, after = -Infinity): number | undefined {
   let due = Infinity;
-  for (const x of executions) {
+  for (const x of executions.values()) {
+    if (wholeOf(executions, x)?.status === "failed") continue;
     if (x.status === "backoff" && x.nextAt !== undefined && x.nextAt > after) due = Math.min(due, x.nextAt);
     if (x.status === "done" || x.status === "failed") continue;
     for (const wait of x.waits.values()) {
@@ -266,6 +269,11 @@ export function nextDue(executions: Iterable<Execution>, after = -Infinity): num
     }
   }
   return due === Infinity ? undefined : due;
+}
+
+/** Of an item the outcome of its map vertex as a whole, where there is one. */
+function wholeOf(executions: ReadonlyMap<string, Execution>, x: Execution): Execution | undefined {
+  return x.item === undefined ? undefined : executions.get(x.vertexId);
 }
 
 function hasPending<S>(checkpoint: Checkpoint, vertex: CompiledVertex<S>): boolean {

@@ -148,3 +148,63 @@ test("C4, LOD-18: an outcome of a map vertex that names no item is refused, inst
   await damage(e.store, run.runId, { checkpoint: { executions: waiting } });
   await assert.rejects(e.resume(run.runId), { name: "CheckpointDecodeError", message: /names no item/ });
 });
+
+test("D5: an each that fails while an item waits for its next attempt pauses the run at once", async () => {
+  let broken = false;
+  const graph = graphOf({
+    vertices: {
+      a: {
+        retry: { maxAttempts: 3, backoff: { initial: "10s", factor: 1 } },
+        each: () => {
+          if (broken) throw new Error("each");
+          return [1, 2];
+        },
+        run: (item, ctx) => {
+          if (item === 2 && ctx.attempt < 3) throw new Error("again");
+          return item;
+        },
+        reduce: (s, output) => void s.log.push(`a=${output}`),
+      },
+    },
+  });
+  const e = engine(graph, { inlineTimers: "1s" });
+  const { run } = interrupted(await e.run(notes()), "sleeping");
+  broken = true;
+  await e.clock.advance("9500ms");
+  const other = e.restart();
+  const failed = interrupted(await other.resume(run.runId), "errored");
+  assert.deepEqual(failed.failures.map((f) => [f.item, f.failure.phase]), [[undefined, "select"]]);
+  broken = false;
+  const again = await other.resume(run.runId);
+  assert.equal(again.status, "interrupted");
+  await other.clock.advance("10s");
+  assert.deepEqual(completed(await other.resume(run.runId)).state.log, ["a=1,2"]);
+});
+
+test("D5, I1: an each that fails under a route closes the waits of its items", async () => {
+  let broken = false;
+  const graph = graphOf({
+    vertices: {
+      a: {
+        each: () => {
+          if (broken) throw new Error("each");
+          return [1, 2];
+        },
+        run: (item, ctx) => item === 2 ? ctx.interrupt() : item,
+        onError: { route: "b" },
+      },
+      c: { run: (_, ctx) => ctx.answer()?.value ?? ctx.interrupt() },
+      b: {},
+      start: { to: ["a", "c"] },
+    },
+    entry: "start",
+    finish: ["a", "b", "c"],
+  });
+  const e = engine(graph);
+  const { run, waits } = interrupted(await e.run(notes()), "awaiting");
+  broken = true;
+  const answers = { [waits.find((w) => w.vertexId === "c")!.waitId]: "yes" };
+  const result = completed(await e.restart().resume(run.runId, { answers }));
+  assert.deepEqual(result.path, ["start", "a", "c", "b"]);
+  assert.deepEqual((await e.runner.waits()).rows, []);
+});
