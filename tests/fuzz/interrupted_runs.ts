@@ -162,6 +162,7 @@ class Disturbed {
 
   /** The history says of every body that it had to run when it did, and folds to what a new process loads. */
   async #check(expected: readonly (readonly string[])[]): Promise<void> {
+    this.#world.calm();
     const { runner } = this.#process;
     const history = await runner.history(RUN, { limit: 10_000 });
     const checkpoints: Checkpoint[] = [];

@@ -2,7 +2,7 @@ import { type TaskContext, type WaitDefinition, WaitExpiredError } from "../../m
 import { defineWait } from "../../mod.ts";
 import { z } from "zod";
 import type { Execution } from "../../src/model/checkpoint.ts";
-import { Chance } from "./chance.ts";
+import { Chance, hash } from "./chance.ts";
 
 /** Random bodies made of waits, as plain data. */
 export type Program = readonly Statement[];
@@ -90,9 +90,10 @@ export async function perform(program: Program, ctx: TaskContext, stage: Stage):
   let early: Promise<string> | undefined;
   const open = (use: Use): Promise<string> => {
     const wait = use.kind === "answer" ? [...WAITS, EARLY].find((w) => w.name === use.name)! : undefined;
-    const promise = wait === undefined
+    const result = wait === undefined
       ? ctx.sleep(use.name, (use as { readonly ms: number }).ms).then(() => `${use.name} fired`)
       : ctx.waitFor(wait, deadlineOf(use)).then(({ v }) => `${use.name}=${v}`);
+    const promise = through(result, hash(use.name) % 4);
     promise.catch(() => {});
     return promise;
   };
@@ -142,6 +143,11 @@ export async function perform(program: Program, ctx: TaskContext, stage: Stage):
 
 /** What is awaited late. */
 export const EARLY = defineWait("w", z.object({ v: z.number() }));
+
+/** As code does that is made of small functions. */
+async function through<T>(promise: Promise<T>, layers: number): Promise<T> {
+  return layers === 0 ? await promise : await through(promise, layers - 1);
+}
 
 function deadlineOf(use: Use): { readonly deadline?: number } {
   return use.kind === "answer" && use.deadlineMs !== undefined ? { deadline: use.deadlineMs } : {};

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type AnswerError, isSuperstepError, type RunResult } from "../../mod.ts";
 import { evolve, firstCheckpoint } from "../../src/checkpoint/evolve.ts";
+import type { RecordEvent } from "../../src/checkpoint/records.ts";
 import { GraphBuilder } from "../../src/graph/mod.ts";
 import { type Checkpoint, type Execution, executionKey } from "../../src/model/checkpoint.ts";
 import { storedCheckpoint } from "../waits/damage.ts";
@@ -179,6 +180,7 @@ class Waiting {
 
   async #check(result: RunResult<State>): Promise<void> {
     const { store, clock } = this.#world;
+    this.#world.calm();
     const fresh = this.#world.process((life) => this.#graph(life));
     assert.deepEqual(
       await clock.drive(fresh.runner.get(RUN)),
@@ -221,6 +223,9 @@ class Waiting {
       const now = checkpoints.at(-1)!;
       assert.deepEqual([entry.status, entry.phase, entry.step], [now.run.status, now.phase, now.run.step]);
       for (const x of now.executions.values()) this.#checkNumbers(x);
+      this.#checkOrder(entry.events, now);
+      const claim = entry.events.find((e) => e.type === "claimed");
+      if (claim !== undefined) assert.equal(claim.recovery, before?.run.owner !== undefined);
     }
     return checkpoints;
   }
@@ -230,6 +235,29 @@ class Waiting {
       a - b
     );
     assert.deepEqual(numbers, Array.from({ length: x.results }, (_, i) => i + 1), this.#what("results"));
+    const newest = new Map<string, number>();
+    for (const { kind, name, n } of x.waits.values()) newest.set(`${kind} ${name}`, n);
+    for (const { id, kind, name, n, result, closed } of x.waits.values()) {
+      const isOpen = result === undefined && closed === undefined;
+      assert.ok(
+        !isOpen || newest.get(`${kind} ${name}`) === n,
+        this.#what(`${id} was not closed by the next`),
+      );
+      assert.ok(result === undefined || closed === undefined, this.#what(`${id} has a result and is closed`));
+    }
+  }
+
+  /** Results of one record are numbered by the time they were accepted or due, then by name. */
+  #checkOrder(events: readonly RecordEvent[], { executions }: Checkpoint): void {
+    const places = events.flatMap((e) => {
+      if (e.type !== "resolved") return [];
+      const { due, name } = executions.get(executionKey(e.vertexId, e.item))!.waits.get(e.id)!;
+      return [{ at: e.result.kind === "answered" ? e.result.at : due!, name }];
+    });
+    const sorted = [...places].sort((a, b) =>
+      a.at - b.at || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+    );
+    assert.deepEqual(places, sorted, this.#what("the order of results"));
   }
 
   /** Every body has seen what was recorded for it, in the order in which it was recorded. */

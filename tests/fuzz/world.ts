@@ -5,6 +5,8 @@ import { aroundStore } from "../../src/testing/around_store.ts";
 import { type CrashPlan, CrashStore } from "../../src/testing/crash_store.ts";
 import { type ClockFork, VirtualClock } from "../../src/testing/virtual_clock.ts";
 
+import { Chance } from "./chance.ts";
+
 /** What outlives a process: the store and time. */
 export class World {
   readonly clock: VirtualClock;
@@ -14,9 +16,28 @@ export class World {
   /** Called after every append. */
   appended: () => void = () => {};
   #processes = 0;
+  readonly #chance: Chance;
+  #slow: boolean;
 
   constructor(seed: number) {
     this.clock = new VirtualClock({ seed });
+    this.#chance = new Chance("world", seed);
+    this.#slow = this.#chance.percent(60);
+  }
+
+  /** From now on the store answers at once. */
+  calm(): void {
+    this.#slow = false;
+  }
+
+  /** A store answers at once, in another turn, or after a while. */
+  #delay(runtime: ClockFork): Promise<void> | undefined {
+    if (!this.#slow) return undefined;
+    const kind = this.#chance.below(10);
+    if (kind < 5) return undefined;
+    return kind < 8
+      ? new Promise((resolve) => runtime.macrotask(resolve))
+      : runtime.sleep(this.#chance.below(60));
   }
 
   /** A new process, which dies at a write if a plan says so. */
@@ -36,7 +57,13 @@ export class World {
     });
     const crash = new CrashStore(watched, this.clock, ++this.#processes, plan, () => runtime.stop());
     const life: Life = { runtime, isOver: () => crash.point !== undefined };
-    const runner = compile(graph(life), { logger: SILENT, ...options, store: crash.store, runtime });
+    const delayed = aroundStore(crash.store, async (call) => {
+      await this.#delay(runtime);
+      const answer = await call.apply();
+      await this.#delay(runtime);
+      return answer;
+    });
+    const runner = compile(graph(life), { logger: SILENT, ...options, store: delayed, runtime });
     const drive = async <T>(work: Promise<T>): Promise<T | "died"> => {
       try {
         return await this.clock.drive(Promise.race([work, crash.stopped]));
