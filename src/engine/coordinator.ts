@@ -227,9 +227,12 @@ export class Coordinator<S> implements OwnedRun {
       resolve();
     }
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
-    // What settled while the append was under way has not seen the results in it.
+    // What a body came to while the append was under way has not seen the results in it.
+    const resolved = new Set(events.flatMap((e) => e.type === "resolved" ? [e.id] : []));
     this.#facts = this.#facts.filter((e) =>
-      !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item))
+      e.type === "closed"
+        ? !resolved.has(e.id)
+        : !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item))
     );
     this.#bodies.outdate(rerun);
     if (this.#observers().length === 0) return;

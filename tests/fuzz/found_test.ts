@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { z } from "zod";
+import { defineWait } from "../../mod.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import type { Store, StoredRecord } from "../../src/store/store.ts";
+import { aroundStore } from "../../src/testing/around_store.ts";
+import { VirtualClock } from "../../src/testing/virtual_clock.ts";
 import { damage, storedCheckpoint } from "../waits/damage.ts";
 import { chainOf, completed, engine, graphOf, interrupted, notes } from "../support/graphs.ts";
 
@@ -207,4 +212,43 @@ test("D5, I1: an each that fails under a route closes the waits of its items", a
   const result = completed(await e.restart().resume(run.runId, { answers }));
   assert.deepEqual(result.path, ["start", "a", "c", "b"]);
   assert.deepEqual((await e.runner.waits()).rows, []);
+});
+
+test("I2, T2: an answer that is recorded while the body opens the next of that name stays the answer", async () => {
+  const Verdict = defineWait("verdict", z.string());
+  const clock = new VirtualClock();
+  const store = aroundStore(memoryStore(), async (call) => {
+    const answer = await call.apply();
+    if (call.op === "append") await clock.sleep(50);
+    return answer;
+  });
+  const e = engine(
+    graphOf({
+      vertices: {
+        a: {
+          waits: [Verdict],
+          run: async (_, ctx) => {
+            ctx.waitFor(Verdict).catch(() => {});
+            await ctx.sleep("pause", "1s");
+            await clock.sleep(100);
+            return await ctx.waitFor(Verdict);
+          },
+        },
+      },
+    }),
+    { store, clock },
+  );
+  const work = e.runner.run(notes(), { runId: "run" });
+  await clock.advance("500ms");
+  const [first] = (await e.runner.waits()).rows;
+  await clock.advance("670ms");
+  assert.equal(e.ran("a"), 2);
+  await e.runner.answer("run", first!.waitId, "first");
+  const { waits } = interrupted(await clock.drive(work), "awaiting");
+  assert.deepEqual(waits.map((w) => w.name), ["verdict"]);
+  assert.notEqual(waits[0]!.waitId, first!.waitId);
+  completed(await clock.drive(e.runner.resume("run", { payload: "second" })));
+  const told = (await e.events("run")).filter((x) => "id" in x && x.id === first!.waitId).map((x) => x.type);
+  assert.deepEqual(told, ["opened", "resolved"]);
+  await assert.rejects(clock.drive(e.runner.answer("run", first!.waitId, "late")), { reason: "answered" });
 });

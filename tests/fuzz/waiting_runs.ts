@@ -52,6 +52,7 @@ class Waiting {
     const result = await this.#end();
     this.#over = true;
     await this.#world.clock.drive(person);
+    await this.#world.clock.advance("1s");
     await this.#check(result);
   }
 
@@ -252,6 +253,10 @@ class Waiting {
     const places = events.flatMap((e) => {
       if (e.type !== "resolved") return [];
       const { due, name } = executions.get(executionKey(e.vertexId, e.item))!.waits.get(e.id)!;
+      assert.ok(
+        e.result.kind === "answered" || e.result.at >= due!,
+        this.#what(`${e.id} was over too early`),
+      );
       return [{ at: e.result.kind === "answered" ? e.result.at : due!, name }];
     });
     const sorted = [...places].sort((a, b) =>
