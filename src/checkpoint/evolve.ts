@@ -17,9 +17,9 @@ export function evolve(
   revision: number,
   at: number,
 ): Checkpoint {
-  const next = new Fold(checkpoint);
-  for (const event of events) next.apply(event, at);
-  return next.end(revision, at);
+  const evolution = new Evolution(checkpoint);
+  evolution.apply(events, at);
+  return evolution.end(revision, at);
 }
 
 /** The checkpoint of revision 0. */
@@ -75,28 +75,35 @@ const EMPTY = new Map<never, never>() as ReadonlyMap<never, never>;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** One application of events: copies each table once, however many events touch it. */
-class Fold {
+/** A fold under way: it copies each table once, however many events touch it. */
+export class Evolution {
   readonly #next: Mutable<Checkpoint>;
   readonly #run: Mutable<Checkpoint["run"]>;
   #executions: Map<string, Execution> | undefined;
   #maps: Map<string, { count: number; digest: string }> | undefined;
-  #progress = false;
 
   constructor(checkpoint: Checkpoint) {
-    this.#next = { ...checkpoint };
     this.#run = { ...checkpoint.run };
+    this.#next = { ...checkpoint, run: this.#run };
   }
 
-  end(revision: number, at: number): Checkpoint {
-    this.#run.revision = revision;
-    this.#run.updatedAt = at;
-    if (this.#progress) this.#run.recoveries = 0;
-    this.#next.run = this.#run;
+  /** The checkpoint as far as it has evolved; the next event changes it in place. */
+  get checkpoint(): Checkpoint {
     return this.#next;
   }
 
-  apply(event: RecordEvent, at: number): void {
+  apply(events: readonly RecordEvent[], at: number): void {
+    for (const event of events) this.#apply(event, at);
+  }
+
+  /** The finished checkpoint. Nothing may be applied afterwards. */
+  end(revision: number, at: number): Checkpoint {
+    this.#run.revision = revision;
+    this.#run.updatedAt = at;
+    return this.#next;
+  }
+
+  #apply(event: RecordEvent, at: number): void {
     switch (event.type) {
       case "created":
         return;
@@ -109,7 +116,7 @@ class Fold {
       case "reopened":
         return this.#reopen(event);
       default:
-        this.#progress = true;
+        this.#run.recoveries = 0;
         this.#progressing(event, at);
     }
   }

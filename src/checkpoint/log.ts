@@ -103,16 +103,18 @@ export class CheckpointLog<S> {
 
   /** Appends the record that follows `cursor`. */
   append(cursor: Cursor<S>, write: RecordWrite<S>): Promise<Cursor<S>> {
-    const at = Math.max(this.#runtime.now(), cursor.checkpoint.run.updatedAt);
-    const { run } = cursor.checkpoint;
-    const next = evolve(cursor.checkpoint, write.events, run.revision + 1, at);
-    return this.#write(run.runId, cursor, next, { ...write, at, state: write.next?.state ?? cursor.state });
+    const { runId, updatedAt: at } = write.checkpoint.run;
+    const state = write.next === undefined ? cursor.state : write.next.state;
+    return this.#write(runId, cursor, write.checkpoint, { ...write, at, state });
   }
 
   /** Lets go of a run that a dead owner left, to be claimed when `wake` is due. */
   async defer(cursor: Cursor<S>, absent: string | undefined, wake: number): Promise<void> {
     const events: RecordEvent[] = [{ type: "released", status: "running", recovery: true }];
-    await this.append(cursor, { events, wake, ...(absent === undefined ? {} : { absent }) });
+    const { revision, updatedAt } = cursor.checkpoint.run;
+    const at = Math.max(this.#runtime.now(), updatedAt);
+    const checkpoint = evolve(cursor.checkpoint, events, revision + 1, at);
+    await this.append(cursor, { events, checkpoint, wake, ...(absent === undefined ? {} : { absent }) });
   }
 
   /** The cursor with its mailbox read anew. */
@@ -337,6 +339,8 @@ export interface Ownership {
 /** The content of the next record. */
 export interface RecordWrite<S> extends Ownership {
   readonly events: readonly RecordEvent[];
+  /** The run after these events: its revision and time are those of the record. */
+  readonly checkpoint: Checkpoint;
   /** The state that the record leads to, when it changes it. */
   readonly next?: { readonly state: S; readonly patch: Patch | undefined };
 }

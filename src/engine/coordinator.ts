@@ -173,7 +173,8 @@ export class Coordinator<S> implements OwnedRun {
         await this.#refresh();
       }
       const { checkpoint, mailbox, state } = this.#cursor;
-      const now = this.#engine.runtime.now();
+      // Records never go back in time, also when the clock was set back.
+      const now = Math.max(this.#engine.runtime.now(), checkpoint.run.updatedAt);
       const taken = takeIn(checkpoint, mailbox.content, this.#facts, now);
       const { graph, rules, limits } = this.#engine;
       const decided = transition({ graph, checkpoint, state, rules, limits, now }, taken.events);
@@ -184,6 +185,7 @@ export class Coordinator<S> implements OwnedRun {
       try {
         const cursor = await this.#engine.log.append(this.#cursor, {
           events: decided.events,
+          checkpoint: decided.checkpoint,
           ...(decided.next === undefined ? {} : { next: decided.next }),
           writer: this.#owner.id,
           ...(this.#claiming && this.#absent !== undefined ? { absent: this.#absent } : {}),

@@ -1,5 +1,5 @@
 import type { Patch } from "../checkpoint/delta.ts";
-import { evolve } from "../checkpoint/evolve.ts";
+import { Evolution, evolve } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { HaltError, MaxStepsExceededError } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
@@ -48,6 +48,8 @@ export interface Limits {
 export interface Transition<S> {
   /** The facts and the decisions made from them; empty when there is nothing to record. */
   readonly events: readonly RecordEvent[];
+  /** The run after them. */
+  readonly checkpoint: Checkpoint;
   readonly next?: { readonly state: S; readonly patch: Patch | undefined };
   readonly command: Command;
   /** The live errors behind the decisions, by execution key; under the empty key that of a halt. */
@@ -69,22 +71,30 @@ class Core<S> {
   readonly #at: Situation<S>;
   readonly #events: RecordEvent[] = [];
   readonly #errors = new Map<string, unknown>();
-  #checkpoint: Checkpoint;
+  readonly #evolution: Evolution;
+  readonly #checkpoint: Checkpoint;
   #state: S;
   #next: { state: S; patch: Patch | undefined } | undefined;
   #command: Command = { kind: "work" };
 
   constructor(situation: Situation<S>, facts: readonly RecordEvent[]) {
     this.#at = situation;
-    this.#checkpoint = situation.checkpoint;
+    this.#evolution = new Evolution(situation.checkpoint);
+    this.#checkpoint = this.#evolution.checkpoint;
     this.#state = situation.state;
     this.#record(...facts);
   }
 
   result(): Transition<S> {
+    const { checkpoint, now } = this.#at;
     const folded = this.#events.some((e) => e.type === "folded");
+    const events = folded ? this.#events.map(withoutOutput) : this.#events;
+    const revision = checkpoint.run.revision + 1;
+    // What a halt keeps of the step is what the record tells of it.
+    const retold = folded && this.#checkpoint.executions.size > 0;
     return {
-      events: folded ? this.#events.map(withoutOutput) : this.#events,
+      events,
+      checkpoint: retold ? evolve(checkpoint, events, revision, now) : this.#evolution.end(revision, now),
       ...(this.#next === undefined ? {} : { next: this.#next }),
       command: this.#command,
       errors: this.#errors,
@@ -108,7 +118,7 @@ class Core<S> {
   #record(...events: readonly RecordEvent[]): void {
     if (events.length === 0) return;
     this.#events.push(...events);
-    this.#checkpoint = evolve(this.#checkpoint, events, this.#checkpoint.run.revision, this.#at.now);
+    this.#evolution.apply(events, this.#at.now);
   }
 
   #stop(wake?: number): void {
