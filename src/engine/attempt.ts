@@ -15,7 +15,9 @@ import { isPauseSignal } from "./pause.ts";
  * 3. It never rejects.
  */
 export class Attempt {
-  readonly #controller = new AbortController();
+  /** Made when it is first asked for: most bodies never do. */
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
   readonly #context: BodyContext;
   readonly #info: AttemptInfo;
   readonly #done: (settlement: Settlement) => void;
@@ -23,18 +25,19 @@ export class Attempt {
   #timer: Timer | undefined;
   #ended = false;
 
-  constructor(info: AttemptInfo, port: BodyPort, done: (settlement: Settlement) => void) {
+  constructor(info: AttemptInfo, port: Omit<BodyPort, "signal">, done: (settlement: Settlement) => void) {
     this.#info = info;
     this.#done = done;
     this.startedAt = info.runtime.now();
     const live: BodyPort = {
+      signal: () => this.#signal(),
       record: (event) => this.#ended ? new Promise(() => {}) : port.record(event),
       open: (event, before) => this.#ended || port.open(event, before),
       refuse: (waitId, error) => this.#ended || port.refuse(waitId, error),
       emit: (type, data) => this.#ended || port.emit(type, data),
       log: port.log,
     };
-    this.#context = new BodyContext(info, live, this.#controller.signal);
+    this.#context = new BodyContext(info, live);
   }
 
   start(): void {
@@ -52,7 +55,20 @@ export class Attempt {
   abandon(reason: Error): void {
     if (this.#ended) return;
     this.#end();
-    this.#controller.abort(reason);
+    this.#abort(reason);
+  }
+
+  #signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  #abort(reason: Error): void {
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 
   async #run(): Promise<void> {
@@ -70,8 +86,8 @@ export class Attempt {
 
   /** Whether the body ended because its signal told it to: then there is nothing to report. */
   #obeyed(settlement: Settlement): boolean {
-    const { aborted, reason } = this.#controller.signal;
-    if (!aborted || settlement.kind !== "failed") return false;
+    const reason = this.#reason;
+    if (reason === undefined || settlement.kind !== "failed") return false;
     try {
       return settlement.error === reason || (settlement.error as Error).name === "AbortError";
     } catch {
@@ -124,7 +140,7 @@ export class Attempt {
     const error = new VertexTimeoutError(this.#info.vertex.id, limit.scope, limit.of);
     const settlement = this.#fault(error);
     this.#end();
-    this.#controller.abort(error);
+    this.#abort(error);
     this.#done(settlement);
   }
 

@@ -159,7 +159,7 @@ export class Bodies<S> {
     attempt.start();
   }
 
-  #port(key: string, x: Execution): BodyPort {
+  #port(key: string, x: Execution): Omit<BodyPort, "signal"> {
     const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
     return {
       record: (event) => {

@@ -16,6 +16,8 @@ export interface BodyInfo {
 
 /** Where a body's facts go. */
 export interface BodyPort {
+  /** The signal of this attempt. */
+  signal(): AbortSignal;
   /** Resolves when the result is durable. */
   record(event: OnceRecorded): Promise<void>;
   /** Notes an opening; `before` is the id of the opening of the same name that it closes. */

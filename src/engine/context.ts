@@ -38,7 +38,6 @@ export class BodyContext implements TaskContext {
   #closed = false;
   #fault: unknown;
 
-  readonly signal: AbortSignal;
   readonly graphId: string;
   readonly runId: string;
   readonly vertexId: string;
@@ -47,11 +46,10 @@ export class BodyContext implements TaskContext {
   declare readonly item?: number;
   readonly idempotencyKey: string;
 
-  constructor(body: BodyInfo, port: BodyPort, signal: AbortSignal) {
+  constructor(body: BodyInfo, port: BodyPort) {
     this.#body = body;
     this.#port = port;
     const { execution, vertex } = body;
-    this.signal = signal;
     this.graphId = body.graphId;
     this.runId = body.runId;
     this.vertexId = vertex.id;
@@ -59,6 +57,10 @@ export class BodyContext implements TaskContext {
     this.attempt = execution.failedAttempts.length + 1;
     if (execution.item !== undefined) this.item = execution.item;
     this.idempotencyKey = idempotencyKey(body.graphId, body.runId, body.step, vertex.id, execution.item);
+  }
+
+  get signal(): AbortSignal {
+    return this.#port.signal();
   }
 
   get vertexRunId(): string {

@@ -61,7 +61,7 @@ function resultsDue(
   now: number,
 ): readonly WaitResolved[] {
   const opens = facts.some((e) => e.type === "opened");
-  if (!opens && ![...checkpoint.executions.values()].some((x) => x.waits.size > 0)) return [];
+  if (!opens && !hasWaits(checkpoint)) return [];
   const { revision } = checkpoint.run;
   const known = facts.filter((e) => e.type !== "closed" && e.type !== "done" && e.type !== "failed");
   const { executions } = evolve(checkpoint, known, revision, now);
@@ -81,6 +81,11 @@ function resultsDue(
     }
   }
   return found.sort((a, b) => a.at - b.at || compareIds(a.name, b.name)).map((f) => f.event);
+}
+
+function hasWaits(checkpoint: Checkpoint): boolean {
+  for (const x of checkpoint.executions.values()) if (x.waits.size > 0) return true;
+  return false;
 }
 
 function ended(wait: WaitState, now: number): WaitResult | undefined {
