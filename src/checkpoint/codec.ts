@@ -7,7 +7,7 @@
  * extensions (it is shared with every other user of msgpackr in the process) and its native addon.
  */
 
-import { Packr } from "msgpackr/pack";
+import { Packr, RESERVE_START_SPACE } from "msgpackr/pack";
 import { messageOf } from "../errors.ts";
 import { CodecError } from "./codec_error.ts";
 import { describe, kindOf } from "./kinds.ts";
@@ -55,16 +55,16 @@ export const defaultCodec: Codec = {
   encode(value) {
     let packed: Uint8Array;
     try {
-      packed = packr.encode(wrap(value));
+      packed = packr.encode(wrap(value), RESERVE_START_SPACE | 1);
     } catch (error) {
       if (error instanceof CodecError) throw error;
       throw new CodecError("unsupported", `a value could not be encoded: ${messageOf(error)}`, {
         cause: error,
       });
     }
-    const bytes = new Uint8Array(packed.byteLength + 1);
+    // A plain copy of their own: msgpackr hands out views of a buffer that many values share.
+    const bytes = new Uint8Array(packed);
     bytes[0] = FORMAT;
-    bytes.set(packed, 1);
     return bytes;
   },
   decode(bytes) {

@@ -71,6 +71,7 @@ export function freshExecution(vertexId: string, item?: number): Execution {
   };
 }
 
+const NONE: ReadonlyMap<string, readonly string[]> = new Map();
 const EMPTY = new Map<never, never>() as ReadonlyMap<never, never>;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -276,7 +277,7 @@ export class Evolution {
     this.#next.folded = false;
     this.#next.routes = event.routes;
     this.#next.frontier = event.frontier;
-    this.#next.arrivals = event.arrivals;
+    this.#next.arrivals = event.arrivals ?? NONE;
     this.#next.executions = this.#executions = new Map();
     this.#next.maps = this.#maps = new Map();
   }

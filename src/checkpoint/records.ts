@@ -172,7 +172,8 @@ export interface Routed {
   readonly type: "routed";
   readonly routes: readonly Route[];
   readonly frontier: readonly string[];
-  readonly arrivals: ReadonlyMap<string, readonly string[]>;
+  /** The joins that go on waiting, with the sources that have arrived; absent when none does. */
+  readonly arrivals?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** A run-level fault; the run is released. */

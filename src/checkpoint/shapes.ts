@@ -125,7 +125,12 @@ const event = z.discriminatedUnion("type", [
     handler: count.exactOptional(),
   }),
   z.object({ type: z.literal("folded"), finish: z.boolean() }),
-  z.object({ type: z.literal("routed"), routes: z.array(route), frontier: z.array(z.string()), arrivals }),
+  z.object({
+    type: z.literal("routed"),
+    routes: z.array(route),
+    frontier: z.array(z.string()),
+    arrivals: arrivals.exactOptional(),
+  }),
   z.object({ type: z.literal("halted"), halt }),
   z.object({ type: z.literal("completed") }),
   z.object({ type: z.literal("cancelled"), reason: z.string() }),

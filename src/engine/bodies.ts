@@ -143,7 +143,7 @@ export class Bodies<S> {
     if (!this.#started.has(key)) {
       this.#started.add(key);
       const id = idempotencyKey(run.graphId, run.runId, step, vertex.id, execution.item);
-      this.#desk.tell({
+      this.#desk.tell(() => ({
         type: "vertexStart",
         runId: run.runId,
         vertexId: vertex.id,
@@ -154,7 +154,7 @@ export class Bodies<S> {
         step,
         attempt: execution.failedAttempts.length + 1,
         startedAt: attempt.startedAt,
-      });
+      }));
     }
     attempt.start();
   }
@@ -182,7 +182,13 @@ export class Bodies<S> {
       },
       refuse: (waitId, error) => this.#refuse(key, of, waitId, error),
       emit: (name, data) =>
-        this.#desk.tell({ type: "emit", runId: this.#desk.cursor().checkpoint.run.runId, ...of, name, data }),
+        this.#desk.tell(() => ({
+          type: "emit",
+          runId: this.#desk.cursor().checkpoint.run.runId,
+          ...of,
+          name,
+          data,
+        })),
       log: (message, fields) => this.#engine.logger.info(message, fields),
     };
   }
@@ -303,5 +309,6 @@ export interface Desk<S> {
   isOpening(waitId: string): boolean;
   /** Keeps a live error for the result of the call. */
   blame(key: string, error: unknown): void;
-  tell(event: RunEvent): void;
+  /** Tells observers, if there are any, of an event. */
+  tell(event: () => RunEvent): void;
 }

@@ -79,7 +79,9 @@ export class Coordinator<S> implements OwnedRun {
       mayStart: () => !this.#owner.isOverdue(),
       isOpening: (waitId) => this.#facts.some((e) => e.type === "opened" && e.id === waitId),
       blame: (key, error) => this.#errors.set(key, error),
-      tell: (event) => this.#tell(event),
+      tell: (event) => {
+        if (this.#observers().length > 0) this.#tell(event());
+      },
     });
   }
 

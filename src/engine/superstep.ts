@@ -189,7 +189,7 @@ class Core<S> {
       return false;
     }
     const { routes, frontier, arrivals } = routing;
-    this.#record({ type: "routed", routes, frontier, arrivals });
+    this.#record({ type: "routed", routes, frontier, ...(arrivals.size === 0 ? {} : { arrivals }) });
     if (frontier.length > 0) return true;
     this.#record({ type: "completed" });
     this.#stop();
