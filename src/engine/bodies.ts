@@ -39,6 +39,11 @@ export class Bodies<S> {
     this.#desk = desk;
   }
 
+  /** Whether any body runs. */
+  get atWork(): boolean {
+    return this.#attempts.size > 0;
+  }
+
   /** The executions that run again once everything known about them by now is durable. */
   takeAgain(): readonly string[] {
     const keys = [...this.#again];

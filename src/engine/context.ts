@@ -213,7 +213,7 @@ export class BodyContext implements TaskContext {
   async settle(returned: boolean): Promise<BodyEnd> {
     this.#reactions.moved();
     if (returned) this.#noteForgotten();
-    await Promise.allSettled(this.#onces.values());
+    if (this.#onces.size > 0) await Promise.allSettled(this.#onces.values());
     this.#closed = true;
     if (this.#fault !== undefined) return { kind: "fault", error: this.#fault };
     return { kind: this.#interrupted || this.#opened.some((o) => o.stands()) ? "paused" : "free" };

@@ -160,9 +160,9 @@ export class Coordinator<S> implements OwnedRun {
       if (this.#lost !== undefined) throw this.#lost;
       this.#bodies.launch();
       this.#arm();
-      await this.#latch.wait();
+      if (!this.#latch.take()) await this.#latch.wait();
       // What settles in the same turn rides in the same record.
-      for (let tick = 0; tick < GATHERING; tick++) await undefined;
+      for (let tick = 0; tick < GATHERING && this.#bodies.atWork; tick++) await undefined;
       if (this.#lost !== undefined) throw this.#lost;
     }
   }

@@ -8,8 +8,16 @@ export class Latch {
     this.#waiter?.();
   }
 
+  /** Whether it was set, which is taken back. */
+  take(): boolean {
+    const set = this.#set;
+    this.#set = false;
+    return set;
+  }
+
   async wait(): Promise<void> {
-    if (!this.#set) await new Promise<void>((resolve) => this.#waiter = resolve);
+    if (this.take()) return;
+    await new Promise<void>((resolve) => this.#waiter = resolve);
     this.#waiter = undefined;
     this.#set = false;
   }

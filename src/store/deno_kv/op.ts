@@ -23,10 +23,17 @@ export interface Op {
 export const MAX_OP_BYTES = 780_000;
 export const MAX_MUTATIONS = 1000;
 const MAX_KEY_BYTES = 80_000;
+/** The longest key that the driver takes. */
+const MAX_KEY = 2048;
 
 /** Whether all the writes fit into one operation. */
 export function fits(writes: readonly Write[]): boolean {
   if (writes.length > MAX_MUTATIONS) return false;
+  let values = 0;
+  for (const { value } of writes) values += value?.length ?? 0;
+  // Nearly every operation is so small that its keys need not be measured.
+  const longest = writes.length * MAX_KEY;
+  if (longest <= MAX_KEY_BYTES && values + longest <= MAX_OP_BYTES) return true;
   let bytes = 0;
   let keys = 0;
   for (const { key, value } of writes) {
