@@ -1,8 +1,11 @@
-import { create, isDraft, isDraftable, original } from "mutative";
+import { isDraft, isDraftable, makeCreator, original } from "mutative";
 import { ReducerError, SerializationError } from "../errors.ts";
 import { kindOf, MAX_DEPTH } from "./kinds.ts";
 import { leafEdits } from "./leaves.ts";
 import { isMarked } from "./marks.ts";
+
+/** mutative freezes what it must not and cannot freeze everything; the canonical copy that follows is frozen. */
+const createDraft = makeCreator({ enableAutoFreeze: false });
 
 /**
  * Runs a reducer on a draft of a canonical value and returns what it made of it, not yet canonical. The base is never
@@ -40,12 +43,12 @@ function run<S>(base: S, recipe: (draft: S) => S | void, what: string): S {
   let ran = false;
   let edited: S;
   try {
-    edited = create(base as object, (draft) => {
+    edited = createDraft(base as object, (draft) => {
       const result: unknown = recipe(draft as S);
       refusePromise(result, what);
       if (result !== draft) returned = withoutDrafts(result);
       ran = true;
-    }, { enableAutoFreeze: false }) as S;
+    }) as S;
   } catch (error) {
     if (!ran || !(error instanceof RangeError)) throw error;
     // The recipe is done: what overflows is the search for drafts in the values it assigned.

@@ -14,8 +14,9 @@ export function indexChanges(
   mailbox: Mailbox | undefined,
   codec: Codec,
   schemas: ((vertexId: string, name: string) => unknown) | undefined,
-): { readonly index?: IndexChanges } {
+): IndexChanges | undefined {
   const was = before?.checkpoint;
+  if (was !== undefined && mailbox === undefined && !events.some(movesRows)) return undefined;
   const changes: { -readonly [K in keyof IndexChanges]: IndexChanges[K] } = {};
 
   if (was === undefined || was.run.status !== after.run.status || was.run.reason !== after.run.reason) {
@@ -40,7 +41,13 @@ export function indexChanges(
   const { opened, closed } = waitRows(was, after, events, posted, codec, schemas);
   if (opened.length > 0) changes.opened = opened;
   if (closed.length > 0) changes.closed = closed;
-  return Object.keys(changes).length === 0 ? {} : { index: changes };
+  return changes;
+}
+
+/** Most records in the middle of a run change no row. Whatever moves a status or an owner moves the mailbox. */
+function movesRows(event: RecordEvent): boolean {
+  return event.type === "opened" || event.type === "closed" || event.type === "resolved" ||
+    event.type === "reopened";
 }
 
 /** The row of a run's wake. */

@@ -45,7 +45,8 @@ export class CheckpointLog<S> {
     this.#store = store;
     this.#runtime = runtime;
     this.#codec = codec;
-    this.#writer = runtime.uuid();
+    // Twelve digits of chance tell the writers of one revision apart, and every record holds them.
+    this.#writer = runtime.uuid().slice(-12);
   }
 
   /** The run as of its newest record, or `undefined` for an unknown one. */
@@ -92,20 +93,14 @@ export class CheckpointLog<S> {
 
   /** Appends revision 0. */
   create(runId: string, event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
-    const at = this.#runtime.now();
-    return this.#write(runId, undefined, firstCheckpoint(event, at), {
-      ...write,
-      at,
-      events: [event],
-      state,
-    });
+    const checkpoint = firstCheckpoint(event, this.#runtime.now());
+    const next = { state, patch: undefined };
+    return this.#write(runId, undefined, { ...write, events: [event], checkpoint, next });
   }
 
   /** Appends the record that follows `cursor`. */
   append(cursor: Cursor<S>, write: RecordWrite<S>): Promise<Cursor<S>> {
-    const { runId, updatedAt: at } = write.checkpoint.run;
-    const state = write.next === undefined ? cursor.state : write.next.state;
-    return this.#write(runId, cursor, write.checkpoint, { ...write, at, state });
+    return this.#write(write.checkpoint.run.runId, cursor, write);
   }
 
   /** Lets go of a run that a dead owner left, to be claimed when `wake` is due. */
@@ -177,38 +172,29 @@ export class CheckpointLog<S> {
     return `${this.#writer}:${this.#written++}`;
   }
 
-  async #write(
-    runId: string,
-    before: Cursor<S> | undefined,
-    checkpoint: Checkpoint,
-    write: Ownership & {
-      events: readonly RecordEvent[];
-      at: number;
-      state: S;
-      next?: { patch: Patch | undefined };
-    },
-  ): Promise<Cursor<S>> {
+  async #write(runId: string, before: Cursor<S> | undefined, write: RecordWrite<S>): Promise<Cursor<S>> {
+    const { checkpoint, events, next } = write;
     const { run } = checkpoint;
-    const draft = this.#draft(before, checkpoint, write);
+    const state = next === undefined ? before!.state : next.state;
+    const draft = this.#draft(before, write, state);
     const mailbox = mailboxAfter(before, checkpoint, write);
+    const version = before?.mailbox.version ?? null;
     const entry: AppendEntry = {
       appendId: this.#nextId(),
       at: before?.position ?? null,
       record: draft.bytes,
       parts: draft.parts,
       snapshot: draft.snapshotRevision,
-      ...(write.writer === undefined ? {} : { writer: write.writer }),
-      ...(write.absent === undefined ? {} : { absent: write.absent }),
+      writer: write.writer,
+      absent: write.absent,
       owner: run.owner ?? null,
-      ...(mailbox === undefined ? {} : {
-        mailbox: { version: before?.mailbox.version ?? null, value: encodeMailbox(mailbox, this.#codec) },
-      }),
-      ...indexChanges(before, checkpoint, write.events, mailbox, this.#codec, write.schemas),
+      mailbox: mailbox && { version, value: encodeMailbox(mailbox, this.#codec) },
+      index: indexChanges(before, checkpoint, events, mailbox, this.#codec, write.schemas),
     };
     const appended = await this.#append(runId, run.revision, entry);
     return {
       checkpoint,
-      state: write.state,
+      state,
       position: appended.position,
       mailbox: mailbox === undefined
         ? before?.mailbox ?? noMailbox(run.graphVersion)
@@ -221,15 +207,12 @@ export class CheckpointLog<S> {
     };
   }
 
-  #draft(
-    before: Cursor<S> | undefined,
-    checkpoint: Checkpoint,
-    write: { events: readonly RecordEvent[]; at: number; state: S; next?: { patch: Patch | undefined } },
-  ): Draft {
-    const { at, events } = write;
+  #draft(before: Cursor<S> | undefined, write: RecordWrite<S>, state: S): Draft {
+    const { checkpoint, events, next } = write;
+    const { revision, updatedAt: at } = checkpoint.run;
     if (before !== undefined) {
-      const patch = write.next?.patch;
-      const bytes = encodeRecord({ at, events, ...(patch === undefined ? {} : { patch }) }, this.#codec);
+      const patch = next?.patch;
+      const bytes = encodeRecord(patch === undefined ? { at, events } : { at, events, patch }, this.#codec);
       const deltas = before.deltas + 1;
       const deltaBytes = before.deltaBytes + bytes.byteLength;
       const boundary = checkpoint.phase === "routed" || before.checkpoint.run.status === "interrupted";
@@ -237,11 +220,10 @@ export class CheckpointLog<S> {
       const due = boundary && deltas > 1 && (worthIt || deltas >= USUAL_DELTAS);
       if (deltas < MAX_DELTAS && !due) {
         const { layout, snapshotBytes, snapshotRevision } = before;
-        return { bytes, parts: [], layout, deltas, deltaBytes, snapshotBytes, snapshotRevision };
+        return { bytes, parts: NO_PARTS, layout, deltas, deltaBytes, snapshotBytes, snapshotRevision };
       }
     }
-    const { revision } = checkpoint.run;
-    const shot = snapshot(write.state, revision, before?.layout, this.#codec);
+    const shot = snapshot(state, revision, before?.layout, this.#codec);
     const record: LogRecord = { at, events, snapshot: { checkpoint, table: shot.table } };
     const bytes = encodeRecord(record, this.#codec);
     return {
@@ -311,6 +293,8 @@ const MIN_SNAPSHOT = 16_384;
 
 const MAX_DOUBTS = 3;
 
+const NO_PARTS: readonly Uint8Array[] = [];
+
 /** A run at a revision, with what is needed to append the next one. */
 export interface Cursor<S> {
   readonly checkpoint: Checkpoint;
@@ -327,13 +311,13 @@ export interface Cursor<S> {
 /** Who writes, and whom it replaces. */
 export interface Ownership {
   /** The process that writes; absent when it owns nothing. */
-  readonly writer?: string;
+  readonly writer?: string | undefined;
   /** The dead owner that a claim replaces. */
-  readonly absent?: string;
+  readonly absent?: string | undefined;
   /** When the run is to be woken, should the record leave it unowned. */
-  readonly wake?: number;
+  readonly wake?: number | undefined;
   /** The JSON Schema of each wait by vertex and name, for the rows of waits that the record opens. */
-  readonly schemas?: (vertexId: string, name: string) => unknown;
+  readonly schemas?: ((vertexId: string, name: string) => unknown) | undefined;
 }
 
 /** The content of the next record. */
@@ -342,7 +326,7 @@ export interface RecordWrite<S> extends Ownership {
   /** The run after these events: its revision and time are those of the record. */
   readonly checkpoint: Checkpoint;
   /** The state that the record leads to, when it changes it. */
-  readonly next?: { readonly state: S; readonly patch: Patch | undefined };
+  readonly next?: { readonly state: S; readonly patch: Patch | undefined } | undefined;
 }
 
 /** What to load. */

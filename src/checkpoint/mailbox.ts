@@ -80,7 +80,7 @@ function movesMailbox(event: RecordEvent): boolean {
 export function mailboxAfter(
   before: { readonly mailbox: { readonly content: Mailbox } } | undefined,
   checkpoint: Checkpoint,
-  write: { readonly events: readonly RecordEvent[]; readonly wake?: number },
+  write: { readonly events: readonly RecordEvent[]; readonly wake?: number | undefined },
 ): Mailbox | undefined {
   if (!write.events.some(movesMailbox)) return undefined;
   const { owner, status } = checkpoint.run;

@@ -185,15 +185,14 @@ export class Coordinator<S> implements OwnedRun {
       }
       const before = this.#facts.length;
       try {
+        const { events, checkpoint, next, command } = decided;
         const cursor = await this.#engine.log.append(this.#cursor, {
-          events: decided.events,
-          checkpoint: decided.checkpoint,
-          ...(decided.next === undefined ? {} : { next: decided.next }),
+          events,
+          checkpoint,
+          next,
           writer: this.#owner.id,
-          ...(this.#claiming && this.#absent !== undefined ? { absent: this.#absent } : {}),
-          ...(decided.command.kind === "stop" && decided.command.wake !== undefined
-            ? { wake: decided.command.wake }
-            : {}),
+          absent: this.#claiming ? this.#absent : undefined,
+          wake: command.kind === "stop" ? command.wake : undefined,
           schemas: this.#engine.schemaOf,
         });
         this.#facts.splice(0, before);

@@ -50,7 +50,7 @@ export interface Transition<S> {
   readonly events: readonly RecordEvent[];
   /** The run after them. */
   readonly checkpoint: Checkpoint;
-  readonly next?: { readonly state: S; readonly patch: Patch | undefined };
+  readonly next: { readonly state: S; readonly patch: Patch | undefined } | undefined;
   readonly command: Command;
   /** The live errors behind the decisions, by execution key; under the empty key that of a halt. */
   readonly errors: ReadonlyMap<string, unknown>;
@@ -95,7 +95,7 @@ class Core<S> {
     return {
       events,
       checkpoint: retold ? evolve(checkpoint, events, revision, now) : this.#evolution.end(revision, now),
-      ...(this.#next === undefined ? {} : { next: this.#next }),
+      next: this.#next,
       command: this.#command,
       errors: this.#errors,
     };

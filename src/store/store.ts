@@ -90,13 +90,13 @@ export interface AppendEntry {
   /** The newest revision that is a snapshot, this record included. */
   readonly snapshot: number;
   /** The process that writes; its owner key must exist. Absent when a process that owns nothing writes. */
-  readonly writer?: string;
+  readonly writer?: string | undefined;
   /** The owner that the head names afterwards. */
   readonly owner: string | null;
   /** An owner whose key must not exist: the dead one that a claim replaces. */
-  readonly absent?: string;
-  readonly mailbox?: MailboxWrite;
-  readonly index?: IndexChanges;
+  readonly absent?: string | undefined;
+  readonly mailbox?: MailboxWrite | undefined;
+  readonly index?: IndexChanges | undefined;
 }
 
 /** A mailbox to set if it still has the version given; `null` is the version of one that does not exist yet. */

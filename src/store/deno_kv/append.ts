@@ -1,4 +1,5 @@
 import { CheckpointNotFoundError, MailboxConflictError } from "../../errors.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { type AppendClaim, judgeAppend } from "../doubt.ts";
 import type { Appended, AppendEntry, Position, PostEntry } from "../store.ts";
 import { goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
@@ -31,7 +32,7 @@ export async function append(
 ): Promise<Appended> {
   const { session, mailboxes } = writers;
   const { at, mailbox } = entry;
-  const epoch = at?.epoch ?? session.runtime.uuid();
+  const epoch = at?.epoch ?? newEpoch(session.runtime);
   const prepared = new Prepared(
     session,
     call,
@@ -63,6 +64,11 @@ export async function append(
   });
   if (prepared.rest) await putRest(session, call, runId);
   return appended;
+}
+
+/** What no other run has: the random digits of an id, since it stands in every key of the run's records. */
+function newEpoch(runtime: Runtime): string {
+  return runtime.uuid().replaceAll("-", "").slice(12);
 }
 
 /** What the operation demands; `undefined` when the writer has no owner key. */
