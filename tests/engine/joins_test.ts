@@ -215,5 +215,10 @@ test("D6: arrivals are part of the checkpoint: a crash and a pause in between lo
   const { path } = completed(await other.resume(run.runId, { payload: 1 }));
   assert.deepEqual(path, ["start", "a", "p", "q", "j"]);
   assert.equal(e.ran("j"), 1);
-  assert.deepEqual((await other.eventsOf(run.runId, "routed")).map((r) => r.arrivals?.size ?? 0), [0, 1, 0, 0]);
+  assert.deepEqual((await other.eventsOf(run.runId, "routed")).map((r) => r.arrivals?.size ?? 0), [
+    0,
+    1,
+    0,
+    0,
+  ]);
 });
