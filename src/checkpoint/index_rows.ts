@@ -1,9 +1,8 @@
-import type { Checkpoint, Execution } from "../model/checkpoint.ts";
-import type { WaitState } from "../model/wait.ts";
+import { type Checkpoint, type Execution, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
+import type { WaitOpening, WaitState } from "../model/wait.ts";
 import type { CatalogRow, ClosedWait, IndexChanges, WaitRow, WakeRow } from "../store/store.ts";
 import type { Codec } from "./codec.ts";
 import type { Mailbox } from "./mailbox.ts";
-import { executionKey } from "../model/checkpoint.ts";
 import type { RecordEvent } from "./records.ts";
 
 /** The index rows that a record changes, derived from the run before and after it: catalog, inbox, wake, owner. */
@@ -88,7 +87,7 @@ export function openWaits(
   return open;
 }
 
-/** Rows for the waits opened and still open, tombstones for those closed; one opened and closed at once leaves both out. */
+/** Rows for the waits opened and still open, tombstones for those closed. */
 function waitRows(
   before: Checkpoint | undefined,
   after: Checkpoint,
@@ -104,21 +103,26 @@ function waitRows(
     opened.delete(waitId);
     if (openedAt !== undefined) closed.push({ runId, waitId, openedAt, reason, revision });
   };
+  const open = (
+    { vertexId, item }: ExecutionRef,
+    { id, kind, name, n, openedAt, due, info }: WaitOpening,
+  ) => {
+    const schema = kind === "answer" ? schemas?.(vertexId, name) : undefined;
+    opened.set(id, {
+      runId,
+      waitId: id,
+      graphId,
+      vertexId,
+      ...(item === undefined ? {} : { item }),
+      name,
+      openedAt,
+      ...(due === undefined ? {} : { deadline: due }),
+      body: codec.encode({ kind, n, info, schema }),
+    });
+  };
   for (const event of events) {
-    if (event.type === "opened" && event.kind !== "timer") {
-      const schema = event.kind === "answer" ? schemas?.(event.vertexId, event.name) : undefined;
-      opened.set(event.id, {
-        runId,
-        waitId: event.id,
-        graphId,
-        vertexId: event.vertexId,
-        ...(event.item === undefined ? {} : { item: event.item }),
-        name: event.name,
-        openedAt: event.openedAt,
-        ...(event.due === undefined ? {} : { deadline: event.due }),
-        body: codec.encode({ kind: event.kind, n: event.n, info: event.info, schema }),
-      });
-    } else if (event.type === "closed" || event.type === "resolved" || event.type === "reopened") {
+    if (event.type === "opened" && event.kind !== "timer") open(event, event);
+    else if (event.type === "closed" || event.type === "resolved" || event.type === "reopened") {
       const openedNow = opened.get(event.id)?.openedAt;
       const wait = before?.executions.get(executionKey(event.vertexId, event.item))?.waits.get(event.id);
       if (wait?.kind === "timer" || (wait === undefined && openedNow === undefined)) continue;
@@ -130,18 +134,7 @@ function waitRows(
         event.type === "resolved" ? event.result.kind : event.type === "closed" ? event.reason : "refused",
       );
       if (event.type === "reopened" && wait !== undefined) {
-        const schema = wait.kind === "answer" ? schemas?.(event.vertexId, wait.name) : undefined;
-        opened.set(event.newId, {
-          runId,
-          waitId: event.newId,
-          graphId,
-          vertexId: event.vertexId,
-          ...(event.item === undefined ? {} : { item: event.item }),
-          name: wait.name,
-          openedAt: event.at,
-          ...(wait.due === undefined ? {} : { deadline: wait.due }),
-          body: codec.encode({ kind: wait.kind, n: wait.n, info: wait.info, schema }),
-        });
+        open(event, { ...wait, id: event.newId, openedAt: event.at });
       }
     }
   }

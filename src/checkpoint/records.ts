@@ -1,6 +1,7 @@
+import type { ExecutionRef } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, InterruptReason, Route } from "../model/run.ts";
-import type { WaitCloseReason, WaitKind, WaitResult } from "../model/wait.ts";
+import type { WaitCloseReason, WaitOpening, WaitResult } from "../model/wait.ts";
 
 /**
  * What a record says happened. Facts come from bodies, clocks and mailboxes; decisions (`folded`, `routed`, `halted`,
@@ -26,12 +27,6 @@ export type RecordEvent =
   | Halted
   | Completed
   | Cancelled;
-
-/** The execution that an event is about. */
-interface OfExecution {
-  readonly vertexId: string;
-  readonly item?: number;
-}
 
 /** Revision 0. */
 export interface Created {
@@ -70,7 +65,7 @@ export interface Released {
 /** A resume: these failed executions get fresh attempts, and a halt is lifted. */
 export interface Retried {
   readonly type: "retried";
-  readonly executions: readonly OfExecution[];
+  readonly executions: readonly ExecutionRef[];
 }
 
 /** What a map vertex was split into; recorded with the first fact of any of its items. */
@@ -82,7 +77,7 @@ export interface Mapped {
 }
 
 /** An attempt failed and another one follows at `nextAt`. */
-export interface AttemptFailed extends OfExecution {
+export interface AttemptFailed extends ExecutionRef {
   readonly type: "attempt_failed";
   readonly at: number;
   readonly failure: VertexFailure;
@@ -91,41 +86,33 @@ export interface AttemptFailed extends OfExecution {
 }
 
 /** The result of a `ctx.once`. */
-export interface OnceRecorded extends OfExecution {
+export interface OnceRecorded extends ExecutionRef {
   readonly type: "once";
   readonly name: string;
   readonly value: unknown;
 }
 
 /** A wait, timer or interrupt was opened. */
-export interface WaitOpened extends OfExecution {
+export interface WaitOpened extends ExecutionRef, WaitOpening {
   readonly type: "opened";
-  readonly id: string;
-  readonly kind: WaitKind;
-  readonly name: string;
-  readonly n: number;
-  readonly openedAt: number;
-  readonly due?: number;
-  readonly info?: unknown;
-  readonly continuation?: unknown;
 }
 
 /** A wait has its result; the order of these events numbers the results. */
-export interface WaitResolved extends OfExecution {
+export interface WaitResolved extends ExecutionRef {
   readonly type: "resolved";
   readonly id: string;
   readonly result: WaitResult;
 }
 
 /** A wait was closed without a result. */
-export interface WaitClosed extends OfExecution {
+export interface WaitClosed extends ExecutionRef {
   readonly type: "closed";
   readonly id: string;
   readonly reason: WaitCloseReason;
 }
 
 /** The code refused an accepted answer; the same opening is open again under a new id. */
-export interface WaitReopened extends OfExecution {
+export interface WaitReopened extends ExecutionRef {
   readonly type: "reopened";
   readonly id: string;
   readonly newId: string;
@@ -134,7 +121,7 @@ export interface WaitReopened extends OfExecution {
 }
 
 /** The body settled on its open waits. */
-export interface Suspended extends OfExecution {
+export interface Suspended extends ExecutionRef {
   readonly type: "suspended";
   readonly startedAt: number;
   readonly at: number;
@@ -142,7 +129,7 @@ export interface Suspended extends OfExecution {
 }
 
 /** An execution ended well. Its output is left out when `folded` follows in the same record. */
-export interface Done extends OfExecution {
+export interface Done extends ExecutionRef {
   readonly type: "done";
   readonly attempt: number;
   readonly startedAt: number;
@@ -151,7 +138,7 @@ export interface Done extends OfExecution {
 }
 
 /** An execution, or the reduction of its output, failed for good. */
-export interface Failed extends OfExecution {
+export interface Failed extends ExecutionRef {
   readonly type: "failed";
   readonly startedAt: number;
   readonly at: number;

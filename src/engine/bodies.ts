@@ -3,7 +3,7 @@ import { leafEdits } from "../checkpoint/leaves.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { OnceRecorded, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
-import { type Execution, executionKey } from "../model/checkpoint.ts";
+import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import { openingKey } from "../model/wait.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
@@ -165,7 +165,7 @@ export class Bodies<S> {
   }
 
   #port(key: string, x: Execution): Omit<BodyPort, "signal"> {
-    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    const of = refOf(x);
     return {
       record: (event) => {
         this.#engine.measureOutput(
@@ -220,7 +220,7 @@ export class Bodies<S> {
       this.#again.add(key);
       return this.#desk.wake();
     }
-    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    const of = refOf(x);
     const { startedAt, endedAt: at, attempt } = settlement;
     const spentMs = x.spentMs + Math.max(0, at - startedAt);
     const fault = this.#faultOf(x, settlement);
@@ -259,7 +259,7 @@ export class Bodies<S> {
     const vertex = graph.vertices.get(x.vertexId)!;
     const verdict = judge(vertex, fault, { now: runtime.now(), random: runtime.random(), spentMs });
     if (verdict.kind === "failed") return this.#giveUp(x, fault, startedAt, verdict);
-    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    const of = refOf(x);
     const { failure, nextAt } = verdict;
     this.#desk.note({
       type: "attempt_failed",
@@ -278,7 +278,7 @@ export class Bodies<S> {
     startedAt = this.#engine.runtime.now(),
     verdict = giveUp(this.#engine.graph.vertices.get(x.vertexId)!, fault),
   ): void {
-    const of = x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
+    const of = refOf(x);
     this.#desk.blame(executionKey(x.vertexId, x.item), verdict.error);
     this.#desk.note({
       type: "failed",

@@ -1,7 +1,7 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
-import type { Checkpoint } from "../model/checkpoint.ts";
+import { type Checkpoint, refOf } from "../model/checkpoint.ts";
 import type { OwnerRow, Store } from "../store/store.ts";
 import { resumeAnswers } from "./answers.ts";
 import type { FormerOwner } from "./coordinator.ts";
@@ -95,9 +95,7 @@ export class Claims<S> {
         ? [
           {
             type: "retried",
-            executions: failed.map((x) =>
-              x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item }
-            ),
+            executions: failed.map(refOf),
           } as const,
         ]
         : []),

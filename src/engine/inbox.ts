@@ -1,7 +1,7 @@
 import { evolve } from "../checkpoint/evolve.ts";
 import type { Mailbox } from "../checkpoint/mailbox.ts";
 import type { RecordEvent, WaitResolved } from "../checkpoint/records.ts";
-import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import { type Checkpoint, executionKey, refOf } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
 import type { WaitResult, WaitState } from "../model/wait.ts";
 
@@ -77,7 +77,7 @@ function resultsDue(
         : { kind: "answered", value: answer.value, at: answer.at };
       if (result === undefined) continue;
       const at = result.kind === "answered" ? result.at : wait.due!;
-      found.push({ at, name: wait.name, event: { type: "resolved", ...of(x), id: wait.id, result } });
+      found.push({ at, name: wait.name, event: { type: "resolved", ...refOf(x), id: wait.id, result } });
     }
   }
   return found.sort((a, b) => a.at - b.at || compareIds(a.name, b.name)).map((f) => f.event);
@@ -91,8 +91,4 @@ function hasWaits(checkpoint: Checkpoint): boolean {
 function ended(wait: WaitState, now: number): WaitResult | undefined {
   if (wait.due === undefined || wait.due > now) return undefined;
   return wait.kind === "timer" ? { kind: "fired", at: now } : { kind: "expired", at: now };
-}
-
-function of(x: Execution): { readonly vertexId: string; readonly item?: number } {
-  return x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
 }

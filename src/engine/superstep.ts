@@ -2,7 +2,7 @@ import type { Patch } from "../checkpoint/delta.ts";
 import { Evolution, evolve } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { HaltError, MaxStepsExceededError } from "../errors.ts";
-import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
 import type { InterruptReason } from "../model/run.ts";
 import { foldStep, type StateRules } from "./fold.ts";
@@ -144,7 +144,7 @@ class Core<S> {
       if (!which(x)) continue;
       for (const wait of x.waits.values()) {
         if (wait.result === undefined && wait.closed === undefined) {
-          closed.push({ type: "closed", ...of(x), id: wait.id, reason });
+          closed.push({ type: "closed", ...refOf(x), id: wait.id, reason });
         }
       }
     }
@@ -300,8 +300,4 @@ function withoutOutput(event: RecordEvent): RecordEvent {
   if (event.type !== "done" || !("output" in event)) return event;
   const { output: _, ...rest } = event;
   return rest;
-}
-
-function of(x: Execution): { readonly vertexId: string; readonly item?: number } {
-  return x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
 }

@@ -46,9 +46,7 @@ export interface MapRecord {
 export type ExecutionStatus = "pending" | "suspended" | "backoff" | "done" | "failed";
 
 /** One logical execution of a vertex, or of an item of a map vertex, in a step. */
-export interface Execution {
-  readonly vertexId: string;
-  readonly item?: number;
+export interface Execution extends ExecutionRef {
   /** How often it was begun afresh by a resume; part of its vertex-run id. */
   readonly generation: number;
   readonly status: ExecutionStatus;
@@ -79,6 +77,17 @@ export interface FailedAttempt {
   readonly attempt: number;
   readonly at: number;
   readonly failure: VertexFailure;
+}
+
+/** What names an execution in its step. */
+export interface ExecutionRef {
+  readonly vertexId: string;
+  readonly item?: number;
+}
+
+/** The name of an execution, for the events about it. */
+export function refOf(x: ExecutionRef): ExecutionRef {
+  return x.item === undefined ? { vertexId: x.vertexId } : { vertexId: x.vertexId, item: x.item };
 }
 
 /** The key of an execution among those of its step. */

@@ -82,8 +82,8 @@ export type WaitResult =
   | { readonly kind: "fired"; readonly at: number }
   | { readonly kind: "expired"; readonly at: number };
 
-/** One opening of a wait, as part of a checkpoint. */
-export interface WaitState {
+/** One opening of a wait. */
+export interface WaitOpening {
   readonly id: string;
   readonly kind: WaitKind;
   readonly name: string;
@@ -94,6 +94,10 @@ export interface WaitState {
   readonly due?: number;
   readonly info?: unknown;
   readonly continuation?: unknown;
+}
+
+/** One opening of a wait, as part of a checkpoint. */
+export interface WaitState extends WaitOpening {
   /** The position of the result among all results of the execution, from 1; present iff there is a result. */
   readonly seq?: number;
   readonly result?: WaitResult;
