@@ -53,7 +53,8 @@ const opening = {
   continuation: z.unknown().exactOptional(),
 };
 
-const event = z.discriminatedUnion("type", [
+/** What each type of event may hold. */
+export const eventShape = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("created"),
     runId: z.string(),
@@ -204,7 +205,7 @@ export const checkpointShape = z.object({
 /** One record. Exactly one of `patch` and `snapshot` is present when the record changes the state. */
 export const recordShape = z.object({
   at: z.number(),
-  events: z.array(event),
+  events: z.array(eventShape),
   patch: z.unknown().exactOptional(),
   snapshot: z.object({ checkpoint: checkpointShape, table: z.unknown() }).exactOptional(),
 });

@@ -2,6 +2,7 @@ import { CheckpointDecodeError, messageOf } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
+import { packEvent, unpackEvent } from "./compact.ts";
 import type { Patch } from "./delta.ts";
 import type { RecordEvent } from "./records.ts";
 import { recordShape } from "./shapes.ts";
@@ -18,7 +19,10 @@ export interface LogRecord {
 
 /** The bytes of a record. */
 export function encodeRecord(record: LogRecord, codec: Codec): Uint8Array {
-  return codec.encode(record);
+  const { at, patch, snapshot } = record;
+  const events = record.events.map(packEvent);
+  if (snapshot !== undefined) return codec.encode({ at, events, snapshot });
+  return codec.encode(patch === undefined ? { at, events } : { at, events, patch });
 }
 
 /** A record from bytes of unknown origin; every user value in it is canonical. */
@@ -29,7 +33,7 @@ export function decodeRecord(bytes: Uint8Array, revision: number, runId: string,
   } catch (cause) {
     throw new CheckpointDecodeError(runId, `revision ${revision}`, messageOf(cause), { cause });
   }
-  const parsed = recordShape.safeParse(value);
+  const parsed = recordShape.safeParse(unpacked(value));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const field = fieldOf(issue?.path ?? []);
@@ -50,6 +54,12 @@ export function decodeRecord(bytes: Uint8Array, revision: number, runId: string,
       ? {}
       : { snapshot: { checkpoint: ownedCheckpoint(snapshot.checkpoint), table: snapshot.table } }),
   };
+}
+
+function unpacked(record: unknown): unknown {
+  if (typeof record !== "object" || record === null) return record;
+  const { events } = record as { readonly events?: unknown };
+  return Array.isArray(events) ? { ...record, events: events.map(unpackEvent) } : record;
 }
 
 /** The name under which a fault in a stored record is reported. */

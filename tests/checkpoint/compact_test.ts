@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EVENTS, packEvent, unpackEvent } from "../../src/checkpoint/compact.ts";
+import type { RecordEvent } from "../../src/checkpoint/records.ts";
+import { eventShape } from "../../src/checkpoint/shapes.ts";
+
+const shapes = new Map(
+  eventShape.options.map((option) => [option.shape.type.value, Object.keys(option.shape)]),
+);
+
+test("C2: every type of event and every field of it has its place in the written form", () => {
+  assert.deepEqual(EVENTS.map(([type]) => type).sort(), [...shapes.keys()].sort());
+  for (const [type, fields] of EVENTS) {
+    assert.deepEqual(["type", ...fields].sort(), [...shapes.get(type)!].sort(), type);
+  }
+});
+
+test("C2: an event comes back as it was, whichever of its fields it has, undefined ones too", () => {
+  for (const [type, fields] of EVENTS) {
+    for (let mask = 0; mask < 1 << fields.length; mask++) {
+      const event = Object.fromEntries([
+        ["type", type],
+        ...fields.filter((_, i) => mask & (1 << i)).map((
+          field,
+          i,
+        ) => [field, i === 0 ? undefined : `${field}!`]),
+      ]) as unknown as RecordEvent;
+      assert.deepEqual(unpackEvent(packEvent(event)), event);
+    }
+  }
+});
+
+test("C2: the codes and bits that are stored never change", () => {
+  const of = (event: unknown) => packEvent(event as RecordEvent);
+  assert.deepEqual(of({ type: "done", vertexId: "v", attempt: 1, startedAt: 2, at: 3, output: 4 }), [
+    12,
+    61,
+    "v",
+    1,
+    2,
+    3,
+    4,
+  ]);
+  assert.deepEqual(of({ type: "folded", finish: true }), [14, 1, true]);
+  assert.deepEqual(of({ type: "routed", routes: [], frontier: ["v"] }), [15, 3, [], ["v"]]);
+  assert.deepEqual(of({ type: "cancelled", reason: "deadline" }), [18, 1, "deadline"]);
+});
+
+test("C4: what is no written event is none", () => {
+  for (
+    const damaged of [null, {}, [], [12], [99, 0], [-1, 0], ["done", 0], [14, 3, true], [14, 1], [
+      14,
+      0,
+      true,
+    ], [14, 1.5, true, 1]]
+  ) {
+    assert.equal(unpackEvent(damaged), undefined, JSON.stringify(damaged));
+  }
+});
