@@ -29,9 +29,10 @@ import { PauseSignal, Reactions, type Tracked } from "./pause.ts";
 export class BodyContext implements TaskContext {
   readonly #body: BodyInfo;
   readonly #port: BodyPort;
-  readonly #reactions = new Reactions();
   readonly #uses = new Map<string, number>();
   readonly #onces = new Map<string, Promise<unknown>>();
+  /** Made with the first wait: most bodies have none. */
+  #reactions: Reactions | undefined;
   readonly #opened: (Tracked<unknown> & { readonly call: string })[] = [];
   #deliverable: { readonly seq: number; deliver(): void }[] = [];
   #interrupted = false;
@@ -211,7 +212,7 @@ export class BodyContext implements TaskContext {
 
   /** Ends the body, which has returned or thrown: what it was. Every `once` that has begun is finished first. */
   async settle(returned: boolean): Promise<BodyEnd> {
-    this.#reactions.moved();
+    this.#reactions?.moved();
     if (returned) this.#noteForgotten();
     if (this.#onces.size > 0) await Promise.allSettled(this.#onces.values());
     this.#closed = true;
@@ -244,6 +245,7 @@ export class BodyContext implements TaskContext {
     this.#uses.set(key, n);
     const id = this.#id(kind, name, n);
     const wait = this.#body.execution.waits.get(id);
+    this.#reactions ??= new Reactions();
     const tracked = this.#reactions.track<T>();
     if (wait?.result !== undefined) {
       this.#deliver(wait, tracked, value);
@@ -350,7 +352,7 @@ export class BodyContext implements TaskContext {
   }
 
   #enter(what: string): void {
-    if (!this.#closed) return this.#reactions.moved();
+    if (!this.#closed) return this.#reactions?.moved();
     throw new ContextError(
       `ctx.${what} was called after the body of vertex ${this.vertexId} had settled or its attempt had ended; await it inside the body`,
       { vertexId: this.vertexId },
