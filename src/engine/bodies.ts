@@ -3,7 +3,7 @@ import { leafEdits } from "../checkpoint/leaves.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { OnceRecorded, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
-import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import { openingKey } from "../model/wait.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
@@ -29,6 +29,8 @@ export class Bodies<S> {
   readonly #stale = new Set<string>();
   readonly #started = new Set<string>();
   #plan: StepPlan | undefined;
+  /** The plan of a step that has not begun. */
+  #ahead: { readonly checkpoint: Checkpoint; readonly plan: StepPlan } | undefined;
   readonly #ready = new Set<string>();
   readonly #again = new Set<string>();
   #ended = false;
@@ -81,11 +83,18 @@ export class Bodies<S> {
     this.#attempts.clear();
   }
 
+  /** Selects the inputs of a step that begins once `checkpoint` is durable. */
+  foresee(checkpoint: Checkpoint, state: S): void {
+    const vertices = stepVertices(this.#engine.graph, checkpoint);
+    this.#ahead = { checkpoint, plan: planStep(vertices, checkpoint, state) };
+  }
+
   /** Selects the inputs of the step under way and queues what is left to run of it. */
   #begin(): void {
     const { checkpoint, state } = this.#desk.cursor();
-    const vertices = stepVertices(this.#engine.graph, checkpoint);
-    const plan = planStep(vertices, checkpoint, state);
+    if (this.#ahead?.checkpoint !== checkpoint) this.foresee(checkpoint, state);
+    const { plan } = this.#ahead!;
+    this.#ahead = undefined;
     this.#plan = plan;
     this.queue(plan.ready);
     for (const mapped of plan.mapped) this.#desk.keep(mapped);

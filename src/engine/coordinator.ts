@@ -186,7 +186,7 @@ export class Coordinator<S> implements OwnedRun {
       const before = this.#facts.length;
       try {
         const { events, checkpoint, next, command } = decided;
-        const cursor = await this.#engine.log.append(this.#cursor, {
+        const appending = this.#engine.log.append(this.#cursor, {
           events,
           checkpoint,
           next,
@@ -195,6 +195,11 @@ export class Coordinator<S> implements OwnedRun {
           wake: command.kind === "stop" ? command.wake : undefined,
           schemas: this.#engine.schemaOf,
         });
+        // Selecting is pure, so it need not wait for the record that it follows from.
+        if (command.kind === "begin") {
+          this.#bodies.foresee(checkpoint, next === undefined ? state : next.state);
+        }
+        const cursor = await appending;
         this.#facts.splice(0, before);
         this.#claiming = false;
         for (const [key, error] of decided.errors) this.#errors.set(key, error);

@@ -30,7 +30,7 @@ export async function append(
   revision: number,
   entry: AppendEntry,
 ): Promise<Appended> {
-  const { session, mailboxes } = writers;
+  const { session, stamps, mailboxes } = writers;
   const { at, mailbox } = entry;
   const epoch = at?.epoch ?? newEpoch(session.runtime);
   const prepared = new Prepared(
@@ -49,12 +49,17 @@ export async function append(
   };
 
   const appended = await session.settle(call, "append", {
-    build: async () => {
-      const checks = possible && head !== undefined
-        ? await checksOf(writers, call, runId, head, entry)
-        : undefined;
-      const drops = mailbox === undefined ? [] : mailboxes.drops(runId, mailbox.version);
-      return checks === undefined ? undefined : await prepared.op(checks, drops);
+    build: () => {
+      if (!possible || head === undefined) return undefined;
+      const { writer } = entry;
+      const op = (stamp: string | null | undefined) => {
+        if (stamp === null) return undefined;
+        const drops = mailbox === undefined ? [] : mailboxes.drops(runId, mailbox.version);
+        return prepared.op(checksOf(runId, head, entry, stamp), drops);
+      };
+      const stamp = writer === undefined ? undefined : stamps.known(writer);
+      if (writer === undefined || stamp !== undefined) return op(stamp);
+      return stamps.read(call, writer).then(op);
     },
     done: (stamp) => answer(positionOf(epoch, revision, stamp), stamp),
     judge: async () => {
@@ -71,19 +76,16 @@ function newEpoch(runtime: Runtime): string {
   return runtime.uuid().replaceAll("-", "").slice(12);
 }
 
-/** What the operation demands; `undefined` when the writer has no owner key. */
-async function checksOf(
-  { stamps }: Writers,
-  call: Call,
+/** What the operation demands: `stamp` is that of the writer's owner key. */
+function checksOf(
   runId: string,
   head: string | null,
   { writer, absent, mailbox }: AppendEntry,
-): Promise<Check[] | undefined> {
+  stamp: string | undefined,
+): Check[] {
   const checks: Check[] = [{ key: headKey(runId), versionstamp: head }];
-  if (writer !== undefined) {
-    const versionstamp = stamps.known(writer) ?? await stamps.read(call, writer);
-    if (versionstamp === null) return undefined;
-    checks.push({ key: ownerKey(writer), versionstamp });
+  if (writer !== undefined && stamp !== undefined) {
+    checks.push({ key: ownerKey(writer), versionstamp: stamp });
   }
   if (head === null) checks.push({ key: goneKey(runId), versionstamp: null });
   if (absent !== undefined) checks.push({ key: ownerKey(absent), versionstamp: null });

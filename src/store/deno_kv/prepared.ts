@@ -31,7 +31,15 @@ export class Prepared {
   }
 
   /** The operation, with everything staged that it needs; `undefined` when the sweeper removed what was staged. */
-  async op(checks: readonly Check[], drops: readonly Write[]): Promise<Op | undefined> {
+  op(checks: readonly Check[], drops: readonly Write[]): Op | Promise<Op | undefined> {
+    if (this.#manifest === undefined) {
+      const { writes, staged } = this.#made ??= this.#plan(() => this.#blob = this.#session.runtime.uuid());
+      if (staged.length === 0) return { checks, writes: drops.length === 0 ? writes : [...writes, ...drops] };
+    }
+    return this.#withStaged(checks, drops);
+  }
+
+  async #withStaged(checks: readonly Check[], drops: readonly Write[]): Promise<Op | undefined> {
     if (this.#manifest !== undefined && !await this.#stands(this.#manifest)) this.#made = undefined;
     if (this.#made === undefined) {
       this.#manifest = undefined;

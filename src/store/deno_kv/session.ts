@@ -156,7 +156,9 @@ export class Session {
   /** Commits until it is there or refused. */
   async settle<T>(call: Call, kind: CommitKind, work: Conditional<T>): Promise<T> {
     for (let tries = 0;; tries++) {
-      const op = await work.build();
+      // What can be built at once is on its way before the caller goes on.
+      const building = work.build();
+      const op = building instanceof Promise ? await building : building;
       const outcome: Outcome = op === undefined ? {} : await this.commit(call, kind, op);
       if (outcome.stamp !== undefined) return work.done(outcome.stamp);
       const found = await work.judge();
