@@ -52,11 +52,6 @@ export function canonical(value: unknown, what: string): unknown {
   return walk.guard(() => walk.copy(value));
 }
 
-/** Whether `value` came out of {@link canonical} or is a part of something that did. */
-export function isCanonical(value: object): boolean {
-  return isMarked(value);
-}
-
 /** One validating walk over a value. Every object met is copied, canonical or not, so that nothing is shared. */
 export class Walk {
   readonly #path = new Path();

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { test } from "node:test";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { z } from "zod";
-import { isCanonical } from "../../src/checkpoint/canonical.ts";
+import { isMarked } from "../../src/checkpoint/marks.ts";
 import { advance } from "../../src/checkpoint/delta.ts";
 import { reduceDraft } from "../../src/checkpoint/draft.ts";
 import {
@@ -40,7 +40,7 @@ test("E1: the input is parsed with defaults and becomes canonical", () => {
   const validator = validatorOf(z.object({ n: z.number().default(3), when: z.coerce.date() }));
   const state = validator.input({ when: "2020-01-01T00:00:00Z" }) as object;
   deepEqual(state, { when: new Date("2020-01-01T00:00:00Z"), n: 3 });
-  ok(isCanonical(state));
+  ok(isMarked(state));
   throws(
     () => validator.input({ when: "never" }),
     (e) => e instanceof ValidationError && e.issues[0]!.path === "when",
@@ -254,7 +254,7 @@ test("I2: an answer is parsed by its schema and canonical, or refused by name", 
   const schema = z.object({ verdict: z.enum(["yes", "no"]), at: z.coerce.date().optional() });
   const answer = parseWith(schema, { verdict: "yes", at: 5 }, "the answer to wait verdict");
   deepEqual(answer, { verdict: "yes", at: new Date(5) });
-  ok(isCanonical(answer));
+  ok(isMarked(answer));
   throws(
     () => parseWith(schema, { verdict: "maybe" }, "the answer to wait verdict"),
     (e) =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Hooks, RunEvent, Store } from "../../mod.ts";
 import { StoreError } from "../../mod.ts";
-import { gate, INPUT, Lab, recorder, type Spec } from "../waits/lab.ts";
+import { EVENTS, gate, INPUT, Lab, recorder, type Spec } from "../waits/lab.ts";
 
 const CHAIN: Readonly<Record<string, Spec>> = {
   a: { body: () => 0, to: "b" },
@@ -10,21 +10,6 @@ const CHAIN: Readonly<Record<string, Spec>> = {
   c: { body: () => 0 },
 };
 const ASKING: Spec = { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt() };
-
-const EVENTS = [
-  "runStart",
-  "runFinish",
-  "step",
-  "vertexStart",
-  "vertexFinish",
-  "attemptFailed",
-  "edge",
-  "checkpoint",
-  "wait",
-  "answer",
-  "halt",
-  "emit",
-] as const;
 
 type Of<T extends RunEvent["type"]> = Extract<RunEvent, { type: T }>;
 

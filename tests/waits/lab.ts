@@ -183,23 +183,27 @@ export async function revisionOf<S>(runner: Runner<S>, runId: string): Promise<n
   return (await runner.status(runId)).revision;
 }
 
+/** Every type of event. */
+export const EVENTS = [
+  "runStart",
+  "runFinish",
+  "step",
+  "vertexStart",
+  "vertexFinish",
+  "attemptFailed",
+  "edge",
+  "checkpoint",
+  "wait",
+  "answer",
+  "halt",
+  "emit",
+] as const;
+
 /** Hooks that write down every event. */
 export function recorder(): { readonly hooks: Hooks; readonly events: RunEvent[] } {
   const events: RunEvent[] = [];
-  const types = [
-    "runStart",
-    "runFinish",
-    "step",
-    "vertexStart",
-    "vertexFinish",
-    "attemptFailed",
-    "edge",
-    "checkpoint",
-    "wait",
-    "answer",
-    "halt",
-    "emit",
-  ] as const;
-  const hooks = Object.fromEntries(types.map((type) => [type, (event: RunEvent) => void events.push(event)]));
+  const hooks = Object.fromEntries(
+    EVENTS.map((type) => [type, (event: RunEvent) => void events.push(event)]),
+  );
   return { hooks: hooks as Hooks, events };
 }

@@ -32,21 +32,21 @@ export class Prepared {
 
   /** The operation, with everything staged that it needs; `undefined` when the sweeper removed what was staged. */
   op(checks: readonly Check[], drops: readonly Write[]): Op | Promise<Op | undefined> {
-    if (this.#manifest === undefined) {
-      const { writes, staged } = this.#made ??= this.#plan(() => this.#blob = this.#session.runtime.uuid());
-      if (staged.length === 0) return { checks, writes: drops.length === 0 ? writes : [...writes, ...drops] };
-    }
-    return this.#withStaged(checks, drops);
+    const { writes, staged } = this.#planned();
+    if (staged.length > 0) return this.#withStaged(checks, drops);
+    return { checks, writes: drops.length === 0 ? writes : [...writes, ...drops] };
+  }
+
+  #planned(): Plan {
+    return this.#made ??= this.#plan(() => this.#blob = this.#session.runtime.uuid());
   }
 
   async #withStaged(checks: readonly Check[], drops: readonly Write[]): Promise<Op | undefined> {
-    if (this.#manifest !== undefined && !await this.#stands(this.#manifest)) this.#made = undefined;
-    if (this.#made === undefined) {
+    if (this.#manifest !== undefined && !await this.#stands(this.#manifest)) {
+      this.#made = undefined;
       this.#manifest = undefined;
-      this.#made = this.#plan(() => this.#blob = this.#session.runtime.uuid());
     }
-    const { writes, staged } = this.#made;
-    if (staged.length === 0) return { checks, writes: drops.length === 0 ? writes : [...writes, ...drops] };
+    const { writes, staged } = this.#planned();
     this.#manifest ??= await stage(this.#session, this.#call, this.#epoch, this.#blob!, staged);
     if (this.#manifest === undefined) {
       this.#made = undefined;
