@@ -65,7 +65,13 @@ export class Child {
 
   /** Not through the handle of the child: Deno's closes the pipes with any signal. */
   kill(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT"): void {
-    if (this.#process.pid !== undefined) process.kill(this.#process.pid, signal);
+    if (this.#process.pid === undefined) return;
+    try {
+      process.kill(this.#process.pid, signal);
+    } catch (error) {
+      // It may have ended by itself a moment before anybody was told.
+      if (signal !== "SIGKILL" || (error as { code?: unknown }).code !== "ESRCH") throw error;
+    }
   }
 
   /** Kills what is left of it; for the end of a test. */
