@@ -36,11 +36,11 @@ export interface CompileOptions extends RunnerOptions {
  * const result = await runner.run({ question: "…" });
  * ```
  */
-export function compile<S>(
-  workflow: WorkflowClass<S> | CompiledGraph<S>,
+export function compile<S, I>(
+  workflow: WorkflowClass<S, I> | CompiledGraph<S, I>,
   options: CompileOptions,
-): Runner<S> {
-  const graph = typeof workflow === "function" ? graphOf<S>(workflow) : workflow;
+): Runner<S, I> {
+  const graph = typeof workflow === "function" ? graphOf<S, I>(workflow) : workflow;
   // Whoever writes JavaScript may leave the options out.
   const { store, runtime = systemRuntime } = (options as CompileOptions | undefined) ??
     ({} as CompileOptions);

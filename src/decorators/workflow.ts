@@ -3,20 +3,26 @@ import { BuildError } from "../errors.ts";
 import { records, writeOwn } from "./metadata.ts";
 
 declare const STATE: unique symbol;
+declare const INPUT: unique symbol;
 
-/** An instance of a workflow class. There is none: it only carries the state type from the schema to the decorators. */
-export interface WorkflowState<S> {
+/**
+ * An instance of a workflow class. There is none: it only carries the types of the schema, that of the state to the
+ * decorators and that of the input to the runner.
+ */
+export interface WorkflowState<S, I = unknown> {
   readonly [STATE]: S;
+  readonly [INPUT]: I;
 }
 
-/** A class made with {@link Workflow}. */
-export type WorkflowClass<S> = abstract new (...args: never[]) => WorkflowState<S>;
+/** A class made with {@link Workflow}: `S` is the type of its state, `I` that of the inputs that its schema accepts. */
+export type WorkflowClass<S, I = unknown> = abstract new (...args: never[]) => WorkflowState<S, I>;
 
 /** A workflow class, or a function that returns it later, for modules that import each other. */
 export type WorkflowReference<S> = WorkflowClass<S> | (() => WorkflowClass<S>);
 
 /**
- * The base class of a workflow: its state has the type that `schema` gives, and is validated by it.
+ * The base class of a workflow: its state has the type that `schema` gives, and is validated by it. Runs start with what
+ * the schema accepts, so a field with a default may be left out.
  *
  * @throws {BuildError} when `schema` does not implement Standard Schema
  *
@@ -26,14 +32,14 @@ export type WorkflowReference<S> = WorkflowClass<S> | (() => WorkflowClass<S>);
  * class Approval extends Workflow(z.object({ question: z.string() })) {}
  * ```
  */
-export function Workflow<S>(schema: StandardSchemaV1<unknown, S>): WorkflowBase<S> {
+export function Workflow<S, I>(schema: StandardSchemaV1<I, S>): WorkflowBase<S, I> {
   if (typeof schema?.["~standard"]?.validate !== "function") {
     throw new BuildError("Workflow", "its schema does not implement Standard Schema; give z.object({ … })");
   }
   const base = class {};
   writeOwn(base, records.schema, schema);
-  return base as unknown as WorkflowBase<S>;
+  return base as unknown as WorkflowBase<S, I>;
 }
 
 /** What {@link Workflow} returns, to be extended. */
-export type WorkflowBase<S> = abstract new () => WorkflowState<S>;
+export type WorkflowBase<S, I = unknown> = abstract new () => WorkflowState<S, I>;

@@ -43,12 +43,13 @@ export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "rea
 }
 
 /**
- * A compiled, immutable graph that runs on one store. Safe for any number of concurrent runs.
+ * A compiled, immutable graph that runs on one store. Safe for any number of concurrent runs. `S` is the type of its
+ * state, `I` that of the inputs that its schema accepts; a `Runner<S>` takes any input and leaves it to the schema.
  *
  * 1. A run is claimed by an append before any of it is worked on; whoever loses that append has run nothing.
  * 2. A bad argument is refused before anything is written. What happens in a run never rejects the call.
  */
-export class Runner<S> {
+export class Runner<S, I = unknown> {
   readonly #engine: Engine<S>;
   readonly #store: Store;
   readonly #validator: StateValidator<S>;
@@ -64,8 +65,8 @@ export class Runner<S> {
   }
 
   /** The compiled graph. */
-  get graph(): CompiledGraph<S> {
-    return this.#engine.graph;
+  get graph(): CompiledGraph<S, I> {
+    return this.#engine.graph as CompiledGraph<S, I>;
   }
 
   /** The graph as plain JSON: exactly what its version is made of, with labels. */
@@ -90,7 +91,7 @@ export class Runner<S> {
   }
 
   /** Starts a run and waits until it is over or interrupted: `(await start(input, options)).result()`. */
-  async run(input: unknown, options: StartOptions = {}): Promise<RunResult<S>> {
+  async run(input: I, options: StartOptions = {}): Promise<RunResult<S>> {
     return await (await this.start(input, options)).result();
   }
 
@@ -100,7 +101,7 @@ export class Runner<S> {
    * @throws {ValidationError} the schema refuses the input
    * @throws {RunExistsError} the id is taken by another run
    */
-  async start(input: unknown, options: StartOptions = {}): Promise<RunHandle<S>> {
+  async start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
     const { graph, runtime, log } = this.#engine;
     const settings = settingsOf("start", options);
     const runId = options.runId !== undefined

@@ -22,13 +22,13 @@ import { graphFaults, type GraphLinks } from "./validate.ts";
 import type { MapVertex, SingleVertex, VertexBase } from "./vertex_options.ts";
 
 /** Options of a {@link GraphBuilder}. */
-export interface GraphOptions<S> {
+export interface GraphOptions<S, I = unknown> {
   /** The pinned id of the graph: `[A-Za-z0-9][A-Za-z0-9._:-]{0,127}`. */
   readonly id: string;
   /** Raise it when the code changes so that waiting runs must not go on with it. A whole number. @default 0 */
   readonly version?: number;
   /** Validates inputs and states. Anything that implements Standard Schema; zod is the tested one. */
-  readonly schema?: StandardSchemaV1<unknown, S>;
+  readonly schema?: StandardSchemaV1<I, S>;
 }
 
 /** Where runs of a graph begin and end. */
@@ -76,16 +76,16 @@ interface ErasedVertex<S> extends VertexBase<S> {
  *   .build({ entry: "greet", finish: "greet" });
  * ```
  */
-export class GraphBuilder<S> {
+export class GraphBuilder<S, I = unknown> {
   readonly id: string;
   readonly version: number;
-  readonly #schema: StandardSchemaV1<unknown, S> | undefined;
+  readonly #schema: StandardSchemaV1<I, S> | undefined;
   readonly #vertices = new Map<string, AddedVertex<S>>();
   readonly #edges: { readonly from: string; readonly to: string }[] = [];
   readonly #conditions = new Map<string, CompiledCondition<S>>();
 
   /** @throws {BuildError} when the id, the version or the schema is not one */
-  constructor(options: GraphOptions<S>) {
+  constructor(options: GraphOptions<S, I>) {
     const { id, version = 0, schema } = options;
     if (!isId(id)) throw new BuildError("Graph", idProblem("the graph's id", id));
     if (!Number.isSafeInteger(version) || version < 0) {
@@ -204,7 +204,7 @@ export class GraphBuilder<S> {
    * @throws {AmbiguousRoutingError} when a vertex has static edges and a condition
    * @throws {UnreachableVertexError} when no path from the entry leads to a vertex
    */
-  build(ends: GraphEnds): CompiledGraph<S> {
+  build(ends: GraphEnds): CompiledGraph<S, I> {
     const links = this.#links(ends);
     const [fault] = graphFaults(links);
     if (fault !== undefined) throw fault;

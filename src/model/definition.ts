@@ -75,12 +75,15 @@ export type TaskSource =
   | { readonly kind: "instance"; readonly task: Task<unknown, unknown> }
   | { readonly kind: "class"; readonly cls: TaskClass };
 
-/** A validated graph: immutable, with every table in ascending id order. */
-export interface CompiledGraph<S> {
+/**
+ * A validated graph: immutable, with every table in ascending id order. `S` is the type of its state, `I` that of the
+ * inputs that its schema accepts.
+ */
+export interface CompiledGraph<S, I = unknown> {
   readonly id: string;
   /** sha256 of the canonical form, a colon, the user's version. */
   readonly version: string;
-  readonly schema: StandardSchemaV1<unknown, S> | undefined;
+  readonly schema: StandardSchemaV1<I, S> | undefined;
   readonly entry: string;
   readonly finishes: ReadonlySet<string>;
   readonly vertices: ReadonlyMap<string, CompiledVertex<S>>;

@@ -17,8 +17,8 @@ import { compareIds } from "../model/ids.ts";
 import { policiesOf, undefinedGraph } from "./policies.ts";
 
 /** A workflow's graph, or everything that stands in its way. */
-export type Assembled<S> =
-  | { readonly graph: CompiledGraph<S> }
+export type Assembled<S, I> =
+  | { readonly graph: CompiledGraph<S, I> }
   | { readonly faults: readonly Error[] };
 
 /** What `@Graph` wrote on a class itself, or the fault that it did not. */
@@ -33,7 +33,7 @@ export function graphRecordOf(cls: AnyClass): GraphRecord {
 }
 
 /** Assembles the graph of a workflow class from the tasks that are bound into it by now. */
-export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
+export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
   const unsettled = settlePending();
   const faults: Error[] = [];
   const attempt = <T>(build: () => T): T | undefined => {
@@ -78,11 +78,11 @@ export function assemble<S>(workflow: WorkflowClass<S>): Assembled<S> {
   };
 }
 
-function newBuilder<S>(workflow: WorkflowClass<S>): GraphBuilder<S> {
+function newBuilder<S, I>(workflow: WorkflowClass<S, I>): GraphBuilder<S, I> {
   const { id, version } = graphRecordOf(workflow);
   // The type of the class is that of its schema.
-  const schema = readInherited(workflow, records.schema) as StandardSchemaV1<unknown, S>;
-  return new GraphBuilder<S>({ id, schema, ...(version === undefined ? {} : { version }) });
+  const schema = readInherited(workflow, records.schema) as StandardSchemaV1<I, S>;
+  return new GraphBuilder<S, I>({ id, schema, ...(version === undefined ? {} : { version }) });
 }
 
 /**

@@ -25,7 +25,7 @@ export interface ScannedWorkflow {
  *
  * @throws the one fault that it has, or {@link BuildFaultsError} with all of them
  */
-export function graphOf<S>(workflow: WorkflowClass<S>): CompiledGraph<S> {
+export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I> {
   if (typeof workflow !== "function") {
     throw new BuildError(
       "compile",

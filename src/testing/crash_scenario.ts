@@ -11,8 +11,8 @@ import type { FakeTask } from "./instrument.ts";
 type Provide = NonNullable<CompileOptions["provide"]>;
 
 /** One run, as a crash test lives it again and again. It must do the same every time it is not stopped. */
-export interface CrashScenario<S> {
-  readonly input: unknown;
+export interface CrashScenario<S, I = unknown> {
+  readonly input: I;
   /** @default "crash-test" */
   readonly runId?: string;
   /** How the run is started. @default none */

@@ -66,9 +66,9 @@ export class CrashTestError extends AssertionError {
  * assert.ok(report.crashes.length >= 2 * report.writes);
  * ```
  */
-export async function crashTest<S>(
-  workflow: WorkflowClass<S> | CompiledGraph<S>,
-  scenario: CrashScenario<S>,
+export async function crashTest<S, I>(
+  workflow: WorkflowClass<S, I> | CompiledGraph<S, I>,
+  scenario: CrashScenario<S, NoInfer<I>>,
 ): Promise<CrashReport> {
   const graph = asGraph(workflow);
   const { secondCrashes = 20, seed = 1 } = scenario;

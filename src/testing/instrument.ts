@@ -19,12 +19,15 @@ export interface Instruments {
 }
 
 /** The graph of a workflow class, or the graph itself. */
-export function asGraph<S>(workflow: WorkflowClass<S> | CompiledGraph<S>): CompiledGraph<S> {
-  return typeof workflow === "function" ? graphOf<S>(workflow) : workflow;
+export function asGraph<S, I>(workflow: WorkflowClass<S, I> | CompiledGraph<S, I>): CompiledGraph<S, I> {
+  return typeof workflow === "function" ? graphOf<S, I>(workflow) : workflow;
 }
 
 /** The same graph, of the same version, with fakes in the place of tasks and every body observed. */
-export function instrument<S>(graph: CompiledGraph<S>, instruments: Instruments): CompiledGraph<S> {
+export function instrument<S, I>(
+  graph: CompiledGraph<S, I>,
+  instruments: Instruments,
+): CompiledGraph<S, I> {
   const { clock, tasks, provide, began } = instruments;
   for (const vertexId of Object.keys(tasks)) {
     if (!graph.vertices.has(vertexId)) throw new UnknownVertexError(vertexId, "a fake task");

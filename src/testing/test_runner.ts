@@ -26,20 +26,20 @@ export interface TestRunnerOptions extends Omit<CompileOptions, "store" | "runti
 }
 
 /** A runner under test, on virtual time. */
-export interface TestRunner<S> {
-  readonly runner: Runner<S>;
+export interface TestRunner<S, I = unknown> {
+  readonly runner: Runner<S, I>;
   readonly clock: VirtualClock;
   /** The store that the runner writes to. */
   readonly store: Store;
   /** How often the body of each vertex has begun; in a map vertex, over all items. */
   readonly calls: Readonly<Record<string, number>>;
   /** Starts a run and moves no time: `clock.drive(handle.result())` does. */
-  start(input: unknown, options?: StartOptions): Promise<RunHandle<S>>;
+  start(input: I, options?: StartOptions): Promise<RunHandle<S>>;
   /**
    * Starts a run and carries it on: open waits are answered by their names, time moves to the next wake, the run is
    * resumed. Ends when the run is over, or when only a person can help: an unanswered wait, a failed vertex, a halt.
    */
-  run(input: unknown, options?: StartOptions): Promise<RunResult<S>>;
+  run(input: I, options?: StartOptions): Promise<RunResult<S>>;
   /** Resumes a run and carries it on as {@link TestRunner.run} does. */
   resume(runId: string, options?: ResumeOptions): Promise<RunResult<S>>;
 }
@@ -78,10 +78,10 @@ export interface TestRunner<S> {
  * assert.deepEqual(test.calls, { ask: 2, pay: 1 });
  * ```
  */
-export function testRunner<S>(
-  workflow: WorkflowClass<S> | CompiledGraph<S>,
+export function testRunner<S, I>(
+  workflow: WorkflowClass<S, I> | CompiledGraph<S, I>,
   options: TestRunnerOptions = {},
-): TestRunner<S> {
+): TestRunner<S, I> {
   const {
     tasks = {},
     answers = {},
@@ -109,7 +109,7 @@ export function testRunner<S>(
     answers: new AnswerBook(original, answers),
     guard: (work) => work,
   };
-  const start = (input: unknown, options?: StartOptions) => clock.drive(runner.start(input, options));
+  const start = (input: I, options?: StartOptions) => clock.drive(runner.start(input, options));
   return {
     runner,
     clock,

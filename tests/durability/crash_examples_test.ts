@@ -29,7 +29,12 @@ const QUESTION = "What does the Aroma 300 cost, and when do you deliver?";
 /** Answers one review after the other. */
 const reviews = (...verdicts: readonly object[]) => ({ verdict: verdicts });
 
-const BRANCHES: Readonly<Record<string, Pick<CrashScenario<unknown>, "answers" | "input">>> = {
+interface Question {
+  readonly customer: string;
+  readonly question: string;
+}
+
+const BRANCHES: Readonly<Record<string, Pick<CrashScenario<unknown, Question>, "answers" | "input">>> = {
   "refined, then approved": {
     input: { customer: "ada@example.org", question: QUESTION },
     answers: reviews({ verdict: "refine", note: "mention the volume discount" }, { verdict: "approve" }),
