@@ -13,12 +13,12 @@ export async function printHistory<S>(runner: Runner<S>, runId: string): Promise
 
 /** Every record of a run, read page by page. */
 export async function* historyOf<S>(runner: Runner<S>, runId: string): AsyncIterable<HistoryEntry> {
-  const limit = 500;
-  for (let from = 0;; from += limit) {
-    const page = await runner.history(runId, { from, limit });
-    yield* page;
-    if (page.length < limit) return;
-  }
+  let cursor: string | undefined;
+  do {
+    const page = await runner.history(runId, cursor === undefined ? {} : { cursor });
+    yield* page.rows;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
 }
 
 function describe(event: HistoryEntry["events"][number]): string {

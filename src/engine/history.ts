@@ -13,7 +13,9 @@ export type { RecordEvent };
 export interface HistoryQuery {
   /** The first revision. @default 0 */
   readonly from?: number;
-  /** @default 100 */
+  /** The cursor of the page before, in the place of `from`. @default none */
+  readonly cursor?: string;
+  /** How many records at most. @default 100 */
   readonly limit?: number;
 }
 
@@ -51,13 +53,13 @@ export interface InboxEntry {
   readonly schema?: unknown;
 }
 
-/** A page of a run's history. The fold begins at the newest snapshot before the page. */
+/** A page of a run's history; its cursor is the next revision. The fold begins at the newest snapshot before the page. */
 export async function historyOf<S>(
   log: CheckpointLog<S>,
   runId: string,
   query: HistoryQuery,
-): Promise<readonly HistoryEntry[]> {
-  const { from = 0, limit = 100 } = query;
+): Promise<Page<HistoryEntry>> {
+  const { cursor, from = cursor === undefined ? 0 : revisionOf(cursor), limit = 100 } = query;
   if (!Number.isSafeInteger(from) || from < 0) {
     throw new ArgumentError("history", `from is ${from}; give a revision from 0`);
   }
@@ -65,7 +67,7 @@ export async function historyOf<S>(
     throw new ArgumentError("history", `limit is ${limit}; give a number from 1`);
   }
   const start = Math.max(0, from - SNAPSHOT_REACH);
-  const records = await log.history(runId, start, limit + (from - start));
+  const records = await log.history(runId, start, from - start + limit + 1);
   if (records.length === 0 && start === 0) throw new CheckpointNotFoundError(runId);
   const entries: HistoryEntry[] = [];
   let checkpoint: Checkpoint | undefined;
@@ -76,6 +78,7 @@ export async function historyOf<S>(
       checkpoint = evolve(checkpoint, record.events, record.revision, record.at);
     } else if (created?.type === "created") checkpoint = firstCheckpoint(created, record.at);
     if (record.revision < from) continue;
+    if (entries.length === limit) return { rows: entries, cursor: String(record.revision) };
     if (checkpoint === undefined) {
       throw new CheckpointDecodeError(runId, "Record", "no snapshot before the page");
     }
@@ -94,7 +97,17 @@ export async function historyOf<S>(
       events: record.events,
     });
   }
-  return entries;
+  return { rows: entries };
+}
+
+function revisionOf(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new ArgumentError(
+    "history",
+    `the cursor ${
+      JSON.stringify(cursor)
+    } was not given by this listing; leave it out to begin with the first page`,
+  );
 }
 
 /** How many records may lie between two snapshots. */

@@ -229,7 +229,7 @@ export class Runner<S, I = unknown> {
   }
 
   /** The records of a run in order, each with what happened in it. */
-  async history(runId: string, query: HistoryQuery = {}): Promise<readonly HistoryEntry[]> {
+  async history(runId: string, query: HistoryQuery = {}): Promise<Page<HistoryEntry>> {
     return await historyOf(this.#engine.log, checkedRunId(runId, "history"), query);
   }
 

@@ -120,7 +120,7 @@ async function chain(): Promise<void> {
       const result = await runner.run({ count: 0, last: STEPS + 1, pad: "" });
       if (result.status !== "completed") throw new Error(`the chain is ${result.status}`);
       if (i >= 0) whole.push((performance.now() - called) / (STEPS + 2));
-      const [record] = await runner.history(result.run.runId, { from: 100, limit: 1 });
+      const { rows: [record] } = await runner.history(result.run.runId, { from: 100, limit: 1 });
       recordBytes = record!.bytes;
       return (ended - began!) / STEPS;
     });

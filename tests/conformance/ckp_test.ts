@@ -21,7 +21,7 @@ function fan(lab: Lab) {
 async function historyOf(lab: Lab, vertices: Record<string, Spec>, checkpointEvery: Granularity = "vertex") {
   const runner = lab.engine(lab.graph(vertices));
   const { run } = await lab.drive(runner.run(INPUT, { checkpointEvery }));
-  return await runner.history(run.runId);
+  return (await runner.history(run.runId)).rows;
 }
 
 const types = (entry: HistoryEntry) => entry.events.map((e) => e.type);
@@ -60,7 +60,7 @@ test("CKP-03: an outcome is durable while its sibling still works", async () => 
   const runner = lab.engine(fan(lab));
   const { runId } = await runner.start(INPUT);
   await lab.clock.settle();
-  const during = (await runner.history(runId)).at(-1)!;
+  const during = (await runner.history(runId)).rows.at(-1)!;
   assert.deepEqual([during.phase, during.status], ["running", "running"]);
   assert.deepEqual(during.events.map((e) => [e.type, "vertexId" in e && e.vertexId]), [["done", "a"]]);
   await lab.clock.advance("1s");
@@ -71,7 +71,7 @@ test("CKP-04: with a checkpoint every step no outcome is recorded before its bou
   const lab = new Lab();
   const runner = lab.engine(fan(lab));
   const { run } = await lab.drive(runner.run(INPUT, { checkpointEvery: "step" }));
-  const history = await runner.history(run.runId);
+  const { rows: history } = await runner.history(run.runId);
   assert.deepEqual(history.map((h) => h.phase), ["routed", "routed", "routed", "routed"]);
   assert.deepEqual(
     history.flatMap((h) => h.events).flatMap((e) => e.type === "done" ? [e.vertexId] : []).sort(),
@@ -153,7 +153,7 @@ test("CKP-10: a paused run that its deadline cancels gets exactly one more check
   await lab.clock.advance("61m");
   const [handle] = await runner.recover();
   assert.equal((await lab.drive(handle!.result())).status, "cancelled");
-  const more = (await runner.history(run.runId)).slice(run.revision + 1);
+  const more = (await runner.history(run.runId)).rows.slice(run.revision + 1);
   assert.equal(more.length, 1);
   assert.deepEqual([more[0]!.status, lab.count("a")], ["cancelled", 1]);
 });
@@ -169,7 +169,7 @@ test("CKP-11, CKP-13: in the middle of a step a checkpoint has the step's vertic
   }));
   const handle = await runner.start(INPUT);
   await lab.clock.settle();
-  const during = (await runner.history(handle.runId)).at(-1)!;
+  const during = (await runner.history(handle.runId)).rows.at(-1)!;
   assert.ok(types(during).includes("opened"));
   assert.deepEqual([during.phase, during.status, during.frontier, during.routes], [
     "running",
@@ -185,7 +185,7 @@ test("CKP-15: the checkpoint of the completion has no frontier and no routes, th
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 0, to: "fin" }, fin: { body: () => 1 } }));
   const { run } = await lab.drive(runner.run(INPUT));
-  const last = (await runner.history(run.runId)).at(-1)!;
+  const last = (await runner.history(run.runId)).rows.at(-1)!;
   assert.deepEqual([last.frontier, last.routes], [[], []]);
   assert.deepEqual(last.events.flatMap((e) => e.type === "done" ? [e.vertexId] : []), ["fin"]);
   assert.equal(run.completedAt, lab.clock.now());
@@ -212,7 +212,7 @@ test("CKP-23: revisions have no gap over a run and all its resumes, in whichever
   await lab.drive(lab.elsewhere(graph).resume(run.runId, { payload: 1 }));
   await lab.drive(lab.elsewhere(graph).resume(run.runId));
   const { status, revision } = (await lab.drive(lab.elsewhere(graph).resume(run.runId))).run;
-  const history = await lab.engine(graph).history(run.runId);
+  const { rows: history } = await lab.engine(graph).history(run.runId);
   assert.equal(status, "completed");
   assert.deepEqual(history.map((h) => h.revision), Array.from({ length: revision + 1 }, (_, i) => i));
 });
@@ -243,7 +243,7 @@ test("CKP-25, CKP-26: a failed append rejects the call at every revision, leaves
     }
     const left = await lab.elsewhere(graph).status(runId);
     assert.deepEqual([left.revision, left.status], [at - 1, "running"]);
-    assert.equal((await lab.engine(graph).history(runId)).length, at);
+    assert.equal((await lab.engine(graph).history(runId)).rows.length, at);
     await lab.clock.advance("1m");
     const result = await lab.drive(lab.elsewhere(graph).resume(runId));
     assert.deepEqual([result.status, result.state], ["completed", {
@@ -258,7 +258,7 @@ test("CKP-28: after the pause of a single vertex come its claim with the answer,
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt() } }));
   const { run } = await lab.drive(runner.run(INPUT));
   await lab.drive(runner.resume(run.runId, { payload: 1 }));
-  const after = (await runner.history(run.runId)).slice(run.revision + 1);
+  const after = (await runner.history(run.runId)).rows.slice(run.revision + 1);
   assert.deepEqual(after.flatMap((h) => types(h)), [
     "claimed",
     "resolved",

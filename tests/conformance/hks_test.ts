@@ -29,7 +29,7 @@ test("HKS-01: a chain of three tells of its start and end once, of each vertex t
   assert.deepEqual(all(events, "runFinish").map((e) => e.run.status), ["completed"]);
   assert.deepEqual(all(events, "vertexStart").map((e) => e.vertexId), ["a", "b", "c"]);
   assert.deepEqual(all(events, "vertexFinish").map((e) => e.vertexId), ["a", "b", "c"]);
-  const revisions = (await runner.history(run.runId)).map((h) => h.revision);
+  const revisions = (await runner.history(run.runId)).rows.map((h) => h.revision);
   assert.deepEqual(all(events, "checkpoint").map((e) => e.revision), revisions);
 });
 
@@ -294,7 +294,7 @@ test("HKS-23: a checkpoint is told with run, revision and step once the store ha
     (await Promise.all(heads)).map((head, i) => head >= told[i]!.revision),
     told.map(() => true),
   );
-  const history = await runner.history(run.runId);
+  const { rows: history } = await runner.history(run.runId);
   assert.deepEqual(
     told.map((e) => [e.runId, e.revision, e.step]),
     history.map((h) => [run.runId, h.revision, h.step]),

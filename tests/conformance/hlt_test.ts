@@ -39,7 +39,7 @@ test("HLT-01: a pick that throws halts the run with its error as cause; no wait,
   assert.equal(halt.error.from, "a");
   assert.ok(halt.error.cause instanceof RangeError);
   assert.equal(events.filter((e) => e.type === "halt").length, 1);
-  const last = (await lab.engine(graph).history(result.run.runId)).at(-1)!;
+  const last = (await lab.engine(graph).history(result.run.runId)).rows.at(-1)!;
   assert.deepEqual([last.phase, last.status, last.reason], ["halted", "interrupted", "halted"]);
 });
 
@@ -118,7 +118,7 @@ test("HLT-06, HLT-07: a cycle halts at its step budget; the halt names the step 
   assert.ok(result.halt?.error instanceof MaxStepsExceededError);
   assert.equal(result.halt.error.max, 4);
   assert.equal(lab.count("a"), 4);
-  assert.deepEqual((await lab.engine(graph).history(result.run.runId)).at(-1)!.frontier, ["a"]);
+  assert.deepEqual((await lab.engine(graph).history(result.run.runId)).rows.at(-1)!.frontier, ["a"]);
 });
 
 test("HLT-07: every other halt names the step that had just run", async () => {
@@ -148,7 +148,7 @@ test("HLT-10: a halt at the step budget holds the vertices that would have run, 
   });
   const runner = lab.engine(graph);
   const { run } = await lab.drive(runner.run(INPUT, { maxSteps: 1 }));
-  const last = (await runner.history(run.runId)).at(-1)!;
+  const last = (await runner.history(run.runId)).rows.at(-1)!;
   assert.deepEqual([last.phase, last.frontier], ["halted", ["b", "c"]]);
   const about = last.events.flatMap((e) => "vertexId" in e ? [e.vertexId] : []);
   assert.ok(!about.includes("b") && !about.includes("c"));
@@ -195,7 +195,7 @@ test("HLT-14, HLT-18: after a pick is mended a resume asks it again, records the
   assert.equal(picks, 2);
   assert.deepEqual([lab.count("a"), lab.count("b"), lab.count("end")], [1, 1, 1]);
   assert.deepEqual(result.state.log, ["a", "b", "end"], "the outcome of the halted step is reduced once");
-  const routed = (await runner.history(halted.run.runId)).filter((h) => h.routes.length > 0);
+  const routed = (await runner.history(halted.run.runId)).rows.filter((h) => h.routes.length > 0);
   assert.deepEqual(routed.map((h) => [h.step, h.routes[0]?.from, h.routes[0]?.to]), [
     [0, "a", "b"],
     [1, "b", "end"],

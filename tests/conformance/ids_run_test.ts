@@ -152,12 +152,12 @@ test("IDS-25: a start under the id of another run is refused: nothing runs and n
   });
   const other = e.restart(graphOf({ id: "other", vertices: { v: {} } }));
   await assert.rejects(other.run(notes({ x: 1 }), { runId: "r" }), RunExistsError);
-  assert.deepEqual([e.ran(), (await e.runner.history("r")).length], [1, 2]);
+  assert.deepEqual([e.ran(), (await e.runner.history("r")).rows.length], [1, 2]);
   assert.deepEqual(
     completed(await e.run(notes({ x: 1 }), { runId: "r" })).state,
     notes({ x: 1, log: ["v"] }),
   );
-  assert.deepEqual([e.ran(), (await e.runner.history("r")).length], [1, 2]);
+  assert.deepEqual([e.ran(), (await e.runner.history("r")).rows.length], [1, 2]);
 });
 
 test("IDS-26: a store that fails while the id is looked up rejects the start with its error, and nothing runs", async () => {
@@ -174,7 +174,7 @@ test("IDS-26: a store that fails while the id is looked up rejects the start wit
   });
   const second = engine(chainOf("v"), { store: broken, clock: e.clock, bodies: e.bodies });
   await assert.rejects(second.run(notes(), { runId: "r" }), (error) => error === fault);
-  assert.deepEqual([e.ran(), (await e.runner.history("r")).length], [1, 2]);
+  assert.deepEqual([e.ran(), (await e.runner.history("r")).rows.length], [1, 2]);
 });
 
 test("IDS-28: the times of a completed run are in order, and those of what did not happen are absent", async () => {
@@ -214,7 +214,7 @@ test("IDS-31: a result's revision is the newest of the store, and revisions have
     },
   }));
   const check = async (result: RunResult<Notes>) => {
-    const history = await e.runner.history(result.run.runId);
+    const { rows: history } = await e.runner.history(result.run.runId);
     assert.equal(result.run.revision, history.length - 1);
     assert.deepEqual(history.map((entry) => entry.revision), history.map((_, i) => i));
     assert.equal((await e.runner.status(result.run.runId)).revision, result.run.revision);

@@ -195,7 +195,7 @@ test("IDS-09: the phases of a history are routed, running, paused and halted", a
   held.open();
   const { run } = interrupted(await running, "awaiting");
   interrupted(await e.resume(run.runId, { payload: 1 }), "halted");
-  const phases = (await e.runner.history(run.runId)).map((entry) => entry.phase);
+  const phases = (await e.runner.history(run.runId)).rows.map((entry) => entry.phase);
   assert.deepEqual(phases, ["routed", "routed", "running", "paused", "running", "halted"]);
 });
 

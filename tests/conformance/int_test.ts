@@ -18,7 +18,7 @@ test("INT-01: an interrupt ends the call as a result with one open wait and its 
     [wait?.vertexId, wait?.kind, wait?.info, wait?.runId],
     ["a", "interrupt", "reason", result.run.runId],
   );
-  const last = (await runner.history(result.run.runId)).at(-1)!;
+  const last = (await runner.history(result.run.runId)).rows.at(-1)!;
   assert.deepEqual([last.phase, last.status, last.reason], ["paused", "interrupted", "awaiting"]);
   assert.equal((await recorded(runner, result.run.runId)).flat().filter((e) => e === "opened").length, 1);
 });
@@ -75,7 +75,7 @@ test("INT-04: info and continuation of a pause are stored as they were given", a
   const graph = lab.graph({ a: { body: (ctx) => ctx.interrupt(info, { continuation }) } });
   const result = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
   const other = lab.elsewhere(graph);
-  const opened = (await other.history(result.run.runId)).flatMap((h) => h.events)
+  const opened = (await other.history(result.run.runId)).rows.flatMap((h) => h.events)
     .find((e) => e.type === "opened");
   assert.deepEqual(opened?.type === "opened" && [opened.info, opened.continuation], [info, continuation]);
   assert.deepEqual(result.waits[0]?.info, info);
@@ -124,7 +124,7 @@ test("INT-07, HKS-25: every pause of a step is in the result in ascending id, an
     events.filter((e) => e.type === "wait").map((e) => e.type === "wait" && e.vertexId),
     ["a", "b", "c"],
   );
-  const last = (await runner.history(result.run.runId)).at(-1)!;
+  const last = (await runner.history(result.run.runId)).rows.at(-1)!;
   assert.deepEqual([last.phase, last.frontier], ["paused", ["a", "b", "c"]]);
   assert.equal(lab.count("end"), 0);
 });
@@ -147,7 +147,7 @@ test("INT-08, INT-16: a sibling runs to its end beside a pause, and its reductio
   assert.deepEqual(result.waits.map((w) => w.vertexId), ["a"]);
   const { runId } = result.run;
   assert.deepEqual((await lab.elsewhere(graph).get(runId)).state, result.state);
-  const done = (await runner.history(runId)).flatMap((h) => h.events)
+  const done = (await runner.history(runId)).rows.flatMap((h) => h.events)
     .filter((e) => e.type === "done" && e.vertexId === "slow");
   assert.equal(done.length, 1);
   assert.equal((await lab.drive(runner.resume(runId, { payload: 1 }))).status, "completed");
@@ -167,7 +167,7 @@ test("INT-09: a pause and a failure in one step are both in one paused checkpoin
   assert.deepEqual(result.waits.map((w) => w.vertexId), ["a"]);
   assert.deepEqual(result.failures.map((f) => [f.vertexId, f.failure.message]), [["b", "broken"]]);
   assert.ok(result.failures[0]?.error.cause instanceof RangeError);
-  const paused = (await runner.history(result.run.runId)).filter((h) => h.phase === "paused");
+  const paused = (await runner.history(result.run.runId)).rows.filter((h) => h.phase === "paused");
   assert.equal(paused.length, 1);
 });
 
@@ -259,7 +259,7 @@ test("INT-18: a wait has an info and no failure, a failed vertex a failure and n
   });
   const runner = lab.engine(graph);
   const { run } = await lab.drive(runner.run(INPUT));
-  const events = (await runner.history(run.runId)).flatMap((h) => h.events);
+  const events = (await runner.history(run.runId)).rows.flatMap((h) => h.events);
   const opened = events.filter((e) => e.type === "opened");
   const failed = events.filter((e) => e.type === "failed");
   assert.deepEqual(opened.map((e) => [e.vertexId, e.info, e.continuation, "failure" in e]), [

@@ -42,7 +42,7 @@ test("RES-25: an accepted resume is a revision of its own that names the owner, 
   const { run } = await lab.drive(runner.run(INPUT));
   await lab.drive(runner.resume(run.runId, { payload: 1 }));
   assert.deepEqual(seen, ["running", run.revision + 1, "string"]);
-  const claim = (await runner.history(run.runId))[run.revision + 1]!;
+  const claim = (await runner.history(run.runId)).rows[run.revision + 1]!;
   assert.equal(claim.events[0]?.type, "claimed");
 });
 

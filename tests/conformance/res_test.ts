@@ -134,7 +134,7 @@ test("RES-08: a run left at a boundary goes on with its frontier, each vertex on
     c: { body: () => 3 },
   });
   await lab.fails(lab.engine(graph).run(INPUT, { runId: "r", signal: stop.signal }), "RunAbortedError");
-  const boundary = (await lab.engine(graph).history("r")).at(-1)!;
+  const boundary = (await lab.engine(graph).history("r")).rows.at(-1)!;
   assert.deepEqual([boundary.phase, boundary.status, boundary.frontier], ["routed", "running", ["b"]]);
   const result = await lab.drive(lab.elsewhere(graph).resume("r"));
   assert.equal(result.status, "completed");
@@ -168,7 +168,7 @@ test("RES-11: a run left in the middle of a step runs what had no outcome; what 
   const runner = lab.engine(graph);
   const handle = await runner.start(INPUT, { runId: "r", signal: stop.signal });
   await lab.clock.settle();
-  assert.equal((await runner.history("r")).at(-1)!.phase, "running");
+  assert.equal((await runner.history("r")).rows.at(-1)!.phase, "running");
   stop.abort();
   await lab.fails(handle.result(), "RunAbortedError");
   const result = await lab.drive(lab.elsewhere(graph).resume("r"));
@@ -208,7 +208,7 @@ test("RES-13: a vertex that failed under a route is over: its handler runs besid
   assert.equal(result.status, "completed");
   assert.deepEqual([lab.count("a"), lab.count("handler")], [1, 1]);
   assert.equal(result.state.out.error, "broken");
-  const step = (await lab.engine(graph).history(run.runId)).find((h) =>
+  const step = (await lab.engine(graph).history(run.runId)).rows.find((h) =>
     h.routes.some((r) => r.kind === "error")
   )!;
   assert.deepEqual(step.routes.map((r) => [r.from, r.to, r.kind]), [["a", "handler", "error"], [

@@ -45,7 +45,7 @@ test("RTE-02: a vertex that two of a step lead to runs once and selects from bot
   }));
   const { run } = completed(await e.run(notes()));
   assert.deepEqual(seen, [["start", "a", "b"]]);
-  const history = await e.runner.history(run.runId);
+  const { rows: history } = await e.runner.history(run.runId);
   assert.deepEqual(history.filter((h) => h.frontier.includes("j")).map((h) => h.frontier), [["j"]]);
 });
 
@@ -152,7 +152,7 @@ test("RTE-12, RTE-13: a vertex that fails for good under a route is recorded, an
   assert.deepEqual(e.bodies.map((b) => [b.vertexId, b.step]), [["v", 0], ["handler", 1]]);
   const route = { from: "v", to: "handler", kind: "error" };
   assert.deepEqual([await routesOf(e, result.run.runId), taken], [[[route], []], [route]]);
-  const boundary = (await e.runner.history(result.run.runId)).find((entry) => entry.routes.length > 0);
+  const boundary = (await e.runner.history(result.run.runId)).rows.find((entry) => entry.routes.length > 0);
   assert.equal(boundary!.step, 0);
   assert.equal((await e.eventsOf(result.run.runId, "released")).length, 0);
 });
@@ -243,7 +243,7 @@ test("RTE-18: the recorded routes rebuild the path of a run with fan-out, condit
   assert.deepEqual(path, ["start", "a", "b", "c", "d", "j", "start", "a", "b", "c", "d", "j", "fin"]);
   assert.deepEqual(taken, routes.flat());
   assert.equal(taken.length, 16);
-  const frontiers = (await e.runner.history(run.runId)).filter((h) =>
+  const frontiers = (await e.runner.history(run.runId)).rows.filter((h) =>
     h.events.some((x) => x.type === "routed")
   );
   assert.deepEqual(["start", ...frontiers.flatMap((h) => h.frontier)], path);

@@ -261,7 +261,7 @@ test("RTY-24: retries used up without a route pause the run with the error, reco
   const result = interrupted(await e.run(notes()), "errored");
   assert.deepEqual([result.halt, result.waits, result.failures.length], [undefined, [], 1]);
   assert.deepEqual([result.failures[0]!.error.attempt, result.failures[0]!.error.cause], [3, boom]);
-  const last = (await e.runner.history(result.run.runId)).at(-1)!;
+  const last = (await e.runner.history(result.run.runId)).rows.at(-1)!;
   assert.deepEqual([last.phase, last.status, last.reason], ["paused", "interrupted", "errored"]);
   const failed = last.events.filter((event) => event.type === "failed");
   assert.deepEqual(failed.map((f) => [f.vertexId, f.failure.message, f.handler]), [["v", "boom", undefined]]);
@@ -300,7 +300,7 @@ test("RTY-27: a failure that takes a route never interrupts the run; its vertex 
     { hooks: { vertexFinish: (event) => void (event.vertexId === "v" && statuses.add(event.status)) } },
   );
   const { run } = completed(await e.run(notes()));
-  const history = await e.runner.history(run.runId);
+  const { rows: history } = await e.runner.history(run.runId);
   assert.deepEqual(history.filter((entry) => entry.status === "interrupted"), []);
   assert.equal(run.interruptedAt, undefined);
   const [failed] = await e.eventsOf(run.runId, "failed");

@@ -23,7 +23,7 @@ test("STP-01: revision 0 is routed, running, at step 0, with the entry as its fr
     notes({ x: [1] }),
   ]);
   await e.clock.drive(handle.result());
-  const [first] = await e.runner.history(handle.runId);
+  const { rows: [first] } = await e.runner.history(handle.runId);
   assert.deepEqual(
     [first!.revision, first!.phase, first!.status, first!.step, first!.frontier, first!.routes],
     [0, "routed", "running", 0, ["m"], []],
@@ -90,7 +90,7 @@ test("STP-04, STP-05: every step ends in one routed record, and the one of the l
   await e.clock.settle();
   slow.open();
   const { run } = completed(await running);
-  const history = await e.runner.history(run.runId);
+  const { rows: history } = await e.runner.history(run.runId);
   const boundaries = history.filter((entry) => entry.events.some((event) => event.type === "routed"));
   assert.deepEqual(boundaries.map((entry) => [entry.step, entry.phase, entry.status, entry.frontier]), [
     [0, "routed", "running", ["a", "b"]],
@@ -228,7 +228,7 @@ test("STP-14: selectors, bodies, outcomes, hooks and routes of a step all follow
   all.open();
   const { run } = completed(await running);
   for (const [what, seen] of Object.entries(order)) assert.deepEqual(seen, sorted, what);
-  const routed = (await e.runner.history(run.runId)).filter((entry) => entry.routes.length > 0);
+  const routed = (await e.runner.history(run.runId)).rows.filter((entry) => entry.routes.length > 0);
   assert.deepEqual(routed.map((entry) => entry.frontier), [sorted, ["fin"]]);
   assert.deepEqual(routed.map((entry) => entry.routes.map((r) => r.from)), [ids.map(() => "start"), sorted]);
   assert.deepEqual(routed[0]!.routes.map((r) => r.to), sorted);

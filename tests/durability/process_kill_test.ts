@@ -101,7 +101,7 @@ async function checkErrand(store: Store, path: string, runId: string, lines: rea
   const generations = new Map(lines.filter((l) => l.kind === "owner").map((l) => [l.key, l.generation]));
   let step = 0;
   let owner: string | undefined;
-  for (const entry of await runner.history(runId, { limit: 1_000 })) {
+  for (const entry of (await runner.history(runId, { limit: 1_000 })).rows) {
     owner = entry.owner ?? owner;
     const generation = generations.get(owner ?? "");
     assert.ok(

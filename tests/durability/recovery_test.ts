@@ -78,7 +78,7 @@ test("O2, E8: a run that kills its process ends halted after max_recoveries; its
   assert.deepEqual((await runner.list({ reason: "halted" })).rows.map((r) => r.runId), ["poison"]);
   assert.deepEqual(bodies.filter((b) => b === "poison a").length, 1);
   assert.deepEqual(bodies.filter((b) => b === "poison b").length, 1 + MAX);
-  const history = await runner.history("poison");
+  const { rows: history } = await runner.history("poison");
   assert.deepEqual(history.map((h) => h.revision), history.map((_, i) => i));
   assert.equal(due.length, MAX - 1, "each recovery after the first waits");
   for (const [i, ms] of due.entries()) {

@@ -157,7 +157,7 @@ test("D5: count and digest are recorded with the first outcome; a re-run that ma
     const [mapped] = await e.eventsOf(run.runId, "mapped");
     assert.equal(mapped!.count, 3);
     assert.equal(
-      (await e.runner.history(run.runId))[1]!.events.some((event) => event.type === "mapped"),
+      (await e.runner.history(run.runId)).rows[1]!.events.some((event) => event.type === "mapped"),
       true,
     );
     const other = e.restart(mapOver({ each: () => changed, run: (input) => input }));

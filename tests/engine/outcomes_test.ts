@@ -56,7 +56,9 @@ test("E4: the last outcome of a step rides in its boundary record, without its o
   await e.clock.settle();
   await open(e, gates.c!, gates.a!, gates.b!);
   const { run } = completed(await running);
-  const records = (await e.runner.history(run.runId)).map((entry) => entry.events.map((event) => event.type));
+  const records = (await e.runner.history(run.runId)).rows.map((entry) =>
+    entry.events.map((event) => event.type)
+  );
   const boundary = ["done", "folded", "routed"];
   assert.deepEqual(records, [["created"], boundary, ["done"], ["done"], boundary, [
     ...boundary,
@@ -99,7 +101,7 @@ test("E4: with a checkpoint every step done siblings are not appended on their o
   );
   assert.deepEqual(state.log, ["start", "a", "b", "c", "fin"]);
   assert.deepEqual(["start", "a", "b", "c"].map((id) => e.ran(id)), [1, 2, 2, 2]);
-  const records = (await other.runner.history(run.runId)).map((entry) =>
+  const records = (await other.runner.history(run.runId)).rows.map((entry) =>
     entry.events.map((event) => event.type)
   );
   assert.deepEqual(records.map((types) => types.filter((type) => type === "done").length), [0, 1, 0, 3, 1]);

@@ -133,7 +133,7 @@ test("approval: a question that nothing is known about goes to the expert withou
   assert.equal(office.desk.lookUps, 1);
   assert.equal(expert.vertexId, "ticket");
   assert.equal((expert.info as { problem: string }).problem, "the knowledge base has no answer");
-  const [routed] = (await office.runner.history("r")).flatMap((entry) => entry.routes);
+  const [routed] = (await office.runner.history("r")).rows.flatMap((entry) => entry.routes);
   assert.deepEqual(routed, { from: "draft", to: "ticket", kind: "error" });
 });
 

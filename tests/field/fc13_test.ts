@@ -120,7 +120,7 @@ for (const [how, swallow] of Object.entries(SWALLOWS)) {
       assert.deepEqual([answered.status, answered.state.out.a], ["completed", "answer"]);
       assert.equal(lab.count("a"), 2);
       assert.doesNotMatch(
-        JSON.stringify((await runner.history(paused.run.runId)).flatMap((h) => h.events)),
+        JSON.stringify((await runner.history(paused.run.runId)).rows.flatMap((h) => h.events)),
         /fallback/,
       );
     });
@@ -176,7 +176,7 @@ for (const [name, call] of Object.entries(CALLS)) {
     const result = await lab.drive(handle.result());
     assert.throws(() => call(kept!), { name: "ContextError" });
     assert.equal(result.status, "completed");
-    const events = (await runner.history(handle.runId)).flatMap((h) => h.events);
+    const events = (await runner.history(handle.runId)).rows.flatMap((h) => h.events);
     assert.ok(!events.some((e) => e.type === "opened" || e.type === "once"));
     assert.ok(result.run.revision > before.revision);
   });

@@ -120,7 +120,7 @@ test("FC-14, O1: of two resumes with different payloads at one instant one claim
   const allowed = ["RunBusyError", "RevisionConflictError", "ResumeTerminalError", "AnswerError"];
   assert.ok(allowed.includes(errors[0]!.name), errors[0]!.name);
   assert.deepEqual([lab.count("a"), lab.count("b")], [2, 1]);
-  const events = (await lab.engine(graph).history(runId)).flatMap((h) => h.events);
+  const events = (await lab.engine(graph).history(runId)).rows.flatMap((h) => h.events);
   assert.equal(events.filter((e) => e.type === "claimed").length, 1);
 });
 

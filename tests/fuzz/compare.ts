@@ -46,7 +46,7 @@ export async function compare(
     });
   }
   assert.deepEqual(bodies.sort(), expected.bodies, `seed ${seed}: bodies`);
-  const history = await runner.history(runId, { limit: 10_000 });
+  const { rows: history } = await runner.history(runId, { limit: 10_000 });
   const routes = history.filter((h) => h.events.some((e) => e.type === "routed"))
     .map((h) => h.routes.map(({ from, to, kind }) => `${from} -${kind}-> ${to}`));
   assert.deepEqual(routes, expected.routes, `seed ${seed}: routes`);

@@ -164,7 +164,7 @@ class Disturbed {
   async #check(expected: readonly (readonly string[])[]): Promise<void> {
     this.#world.calm();
     const { runner } = this.#process;
-    const history = await runner.history(RUN, { limit: 10_000 });
+    const { rows: history } = await runner.history(RUN, { limit: 10_000 });
     const checkpoints: Checkpoint[] = [];
     for (const [i, entry] of history.entries()) {
       assert.equal(entry.revision, i);

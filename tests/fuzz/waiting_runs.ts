@@ -192,7 +192,7 @@ class Waiting {
     assert.deepEqual(checkpoints.at(-1), await storedCheckpoint(store, RUN), this.#what("loading"));
 
     const answered = new Map<string, number>();
-    for (const event of (await fresh.runner.history(RUN, { limit: 10_000 })).flatMap((h) => h.events)) {
+    for (const event of (await fresh.runner.history(RUN, { limit: 10_000 })).rows.flatMap((h) => h.events)) {
       if (event.type !== "resolved" || event.result.kind !== "answered") continue;
       assert.ok(!answered.has(event.id), this.#what(`${event.id} has two results`));
       answered.set(event.id, (event.result.value as { v: number }).v);
@@ -215,7 +215,7 @@ class Waiting {
 
   async #fold(process: Process<State>): Promise<readonly Checkpoint[]> {
     const checkpoints: Checkpoint[] = [];
-    for (const entry of await process.runner.history(RUN, { limit: 10_000 })) {
+    for (const entry of (await process.runner.history(RUN, { limit: 10_000 })).rows) {
       const [first] = entry.events;
       const before = checkpoints.at(-1);
       if (before !== undefined) {

@@ -165,10 +165,11 @@ export function engine<S>(graph: CompiledGraph<S>, options: EngineOptions = {}):
   });
   const events = async (runId: string) => {
     const found: RecordEvent[] = [];
-    for (let from = 0;; from += 100) {
-      const page = await runner.history(runId, { from });
-      for (const entry of page) found.push(...entry.events);
-      if (page.length < 100) return found;
+    for (let cursor: string | undefined;;) {
+      const page = await runner.history(runId, cursor === undefined ? {} : { cursor });
+      for (const entry of page.rows) found.push(...entry.events);
+      cursor = page.cursor;
+      if (cursor === undefined) return found;
     }
   };
   return {

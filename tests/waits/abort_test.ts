@@ -150,7 +150,7 @@ test("E1: a run deadline cancels a working run: bodies end, waits close, later a
   const result = await lab.drive(handle.result());
   assert.deepEqual([result.status, lab.clock.now() - start], ["cancelled", 10_000]);
   assert.equal(result.run.cancelledAt, start + 10_000);
-  const closed = (await runner.history(handle.runId)).flatMap((h) => h.events).filter((e) =>
+  const closed = (await runner.history(handle.runId)).rows.flatMap((h) => h.events).filter((e) =>
     e.type === "closed"
   );
   assert.deepEqual(closed.map((e) => e.reason), ["cancelled"]);

@@ -185,6 +185,6 @@ test("I3: answers of a resume are all accepted in one record, and answered verti
   const half = await lab.drive(lab.elsewhere(graph).resume(paused.run.runId, { answers }));
   assert.deepEqual(interrupted(half).waits.map((w) => w.waitId), [openId(paused, "ok", "b")]);
   assert.deepEqual(["a", "b", "c"].map((v) => lab.count(v)), [2, 1, 2]);
-  const claim = (await runner.history(paused.run.runId))[paused.run.revision + 1]!;
+  const claim = (await runner.history(paused.run.runId)).rows[paused.run.revision + 1]!;
   assert.deepEqual(claim.events.map((e) => e.type), ["claimed", "resolved", "resolved"]);
 });

@@ -70,7 +70,7 @@ test("E13: while a sibling works, an answer re-runs its vertex at once and a due
   await lab.clock.settle();
   assert.equal(lab.count("asks"), 2);
   const done = async () =>
-    (await runner.history(handle.runId)).flatMap((h) => h.events)
+    (await runner.history(handle.runId)).rows.flatMap((h) => h.events)
       .flatMap((e) => e.type === "done" ? [e.vertexId] : []);
   assert.deepEqual(await done(), ["v", "asks"]);
   await lab.clock.advance("2h");

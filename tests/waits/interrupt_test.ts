@@ -85,7 +85,7 @@ test("T4: an answer that the code refuses is recorded as refused, and the pause 
   const newId = openId(again, "interrupt");
   assert.notEqual(newId, id);
   assert.equal(interrupted(again).waits[0]?.info, "?");
-  const reopened = (await runner.history(runId)).flatMap((h) => h.events).filter((e) =>
+  const reopened = (await runner.history(runId)).rows.flatMap((h) => h.events).filter((e) =>
     e.type === "reopened"
   );
   assert.deepEqual(reopened.map((e) => [e.id, e.newId]), [[id, newId]]);
@@ -93,7 +93,7 @@ test("T4: an answer that the code refuses is recorded as refused, and the pause 
   await runner.answer(runId, newId, { yes: false });
   const result = await lab.drive(lab.elsewhere(graph).resume(runId));
   assert.deepEqual(result.state.out.a, { yes: false });
-  const events = (await runner.history(runId)).flatMap((h) => h.events);
+  const events = (await runner.history(runId)).rows.flatMap((h) => h.events);
   assert.ok(!events.some((e) => e.type === "failed" || e.type === "attempt_failed"));
 });
 

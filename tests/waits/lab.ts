@@ -175,7 +175,7 @@ export function gate<T = void>(): { readonly promise: Promise<T>; open(value: T)
 
 /** The types of the events of a run, record by record. */
 export async function recorded<S>(runner: Runner<S>, runId: string): Promise<string[][]> {
-  return (await runner.history(runId)).map((entry) => entry.events.map((e) => e.type));
+  return (await runner.history(runId)).rows.map((entry) => entry.events.map((e) => e.type));
 }
 
 /** The revision that a run is at. */

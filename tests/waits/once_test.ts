@@ -15,7 +15,7 @@ test("T1: the result of a once is durable before it is returned, and fn never ru
       retry: { maxAttempts: 2 },
       body: async (ctx) => {
         const value = await ctx.once("charge", () => ++calls);
-        const tail = (await lab.engine(graph).history(ctx.runId)).flatMap((h) => h.events);
+        const tail = (await lab.engine(graph).history(ctx.runId)).rows.flatMap((h) => h.events);
         durable ??= tail.filter((e) => e.type === "once").map((e) => [e.vertexId, e.name, e.value]);
         if (ctx.answer() === undefined) return ctx.interrupt();
         if (ctx.attempt === 1) throw new Error("again");
@@ -139,7 +139,7 @@ test("T1: a once in flight while the body pauses or returns is finished and reco
   });
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
   interrupted(paused);
-  const recorded = (await lab.engine(graph).history(paused.run.runId)).flatMap((h) => h.events);
+  const recorded = (await lab.engine(graph).history(paused.run.runId)).rows.flatMap((h) => h.events);
   assert.ok(recorded.some((e) => e.type === "once" && e.value === "s"));
   const result = await lab.drive(lab.elsewhere(graph).resume(paused.run.runId, { payload: 0 }));
   assert.deepEqual([result.state.out.a, ran], ["s", 1]);
@@ -168,7 +168,7 @@ test("T1: a once abandoned by a timeout records nothing, sees the abort, and run
   const result = await lab.drive(runner.run(INPUT));
   assert.deepEqual([result.status, result.state.out.a, ran], ["completed", "second", 2]);
   assert.deepEqual(reasons, ["VertexTimeoutError"]);
-  const onces = (await runner.history(result.run.runId)).flatMap((h) => h.events).filter((e) =>
+  const onces = (await runner.history(result.run.runId)).rows.flatMap((h) => h.events).filter((e) =>
     e.type === "once"
   );
   assert.deepEqual(onces.map((e) => e.value), ["second"]);

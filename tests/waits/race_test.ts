@@ -23,7 +23,7 @@ test("T2: a race of an answer against a timer is won by the answer when it comes
     runner.resume(paused.run.runId, { answers: { [openId(paused, "ok")]: "yes" } }),
   );
   assert.deepEqual([result.status, result.state.out.a, lab.count("a")], ["completed", "yes", 2]);
-  const closed = (await runner.history(paused.run.runId)).flatMap((h) => h.events)
+  const closed = (await runner.history(paused.run.runId)).rows.flatMap((h) => h.events)
     .filter((e) => e.type === "closed");
   assert.deepEqual(closed.map((e) => e.reason), ["settled"]);
   assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
@@ -190,7 +190,7 @@ test("T2: the n-th use of a name is its n-th opening; opening the next one close
   const runner = lab.engine(graph);
   const paused = interrupted(await lab.drive(runner.run(INPUT)));
   assert.deepEqual(paused.waits.map((w) => w.info), [3]);
-  const events = (await runner.history(paused.run.runId)).flatMap((h) => h.events);
+  const events = (await runner.history(paused.run.runId)).rows.flatMap((h) => h.events);
   const opened = events.filter((e) => e.type === "opened");
   assert.deepEqual(opened.map((e) => [e.name, e.n]), [["ok", 1], ["ok", 2], ["ok", 3]]);
   const closed = events.filter((e) => e.type === "closed");

@@ -50,15 +50,33 @@ test("H1: history pages by revision, and a page says of each record the same as 
   });
   const runner = lab.engine(graph);
   const { run } = await lab.drive(runner.run(INPUT));
-  const whole = await runner.history(run.runId, { limit: 1_000 });
+  const { rows: whole } = await runner.history(run.runId, { limit: 1_000 });
   assert.deepEqual(whole.map((h) => h.revision), Array.from({ length: run.revision + 1 }, (_, i) => i));
-  assert.equal((await runner.history(run.runId)).length, 100);
+  assert.equal((await runner.history(run.runId)).rows.length, 100);
   for (const from of [0, 1, 99, 255, 256, 257, 399, run.revision]) {
-    const page = await lab.elsewhere(graph).history(run.runId, { from, limit: 3 });
+    const { rows: page } = await lab.elsewhere(graph).history(run.runId, { from, limit: 3 });
     assert.deepEqual(page, whole.slice(from, from + 3));
   }
-  assert.deepEqual(await runner.history(run.runId, { from: run.revision + 1 }), []);
-  for (const query of [{ from: -1 }, { from: 0.5 }, { limit: 0 }, { limit: NaN }]) {
+  assert.deepEqual(await runner.history(run.runId, { from: run.revision + 1 }), { rows: [] });
+  const last = await runner.history(run.runId, { from: run.revision - 2, limit: 3 });
+  assert.deepEqual(last, { rows: whole.slice(-3) }, "a full last page has no cursor");
+  const paged: typeof whole[number][] = [];
+  for (let cursor: string | undefined, pages = 1;; pages++) {
+    const page = await lab.elsewhere(graph).history(run.runId, {
+      limit: 150,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    paged.push(...page.rows);
+    cursor = page.cursor;
+    if (cursor !== undefined) continue;
+    assert.equal(pages, 3);
+    break;
+  }
+  assert.deepEqual(paged, whole);
+  const refused = [{ from: -1 }, { from: 0.5 }, { limit: 0 }, { limit: NaN }, { cursor: "x" }, {
+    cursor: "",
+  }];
+  for (const query of refused) {
     await lab.fails(runner.history(run.runId, query), "ArgumentError");
   }
 });

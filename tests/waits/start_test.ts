@@ -41,7 +41,7 @@ test("E1: the first record is the entry as frontier of an owned, running run wit
   assert.equal(run.deadline, lab.clock.now() + 3_600_000);
   assert.ok(run.owner !== undefined);
   await lab.clock.settle();
-  const [first] = await runner.history(runId);
+  const { rows: [first] } = await runner.history(runId);
   assert.deepEqual([first?.phase, first?.frontier], ["routed", ["a"]]);
 });
 
@@ -142,5 +142,5 @@ test("E1: events of a handle are told from the first on, in order, and end with 
       n: 1,
     },
   ]);
-  assert.equal((await runner.history(handle.runId)).flatMap((h) => h.events).length, 5);
+  assert.equal((await runner.history(handle.runId)).rows.flatMap((h) => h.events).length, 5);
 });

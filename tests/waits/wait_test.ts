@@ -139,7 +139,7 @@ test("T2: a result that comes while the body still runs drops the outcome of tha
   working.open();
   const result = await lab.drive(handle.result());
   assert.deepEqual([result.state.out.a, lab.count("a")], ["fresh", 2]);
-  const events = (await runner.history(handle.runId)).flatMap((h) => h.events);
+  const events = (await runner.history(handle.runId)).rows.flatMap((h) => h.events);
   assert.equal(events.filter((e) => e.type === "done").length, 1);
 });
 
@@ -165,7 +165,7 @@ test("T2: an answer accepted elsewhere before the outcome of a body is durable d
   working.open();
   const result = await lab.drive(handle!.result());
   assert.deepEqual(result.state.out.a, ["timer", 3]);
-  const events = (await lab.engine(graph).history(runId)).flatMap((h) => h.events);
+  const events = (await lab.engine(graph).history(runId)).rows.flatMap((h) => h.events);
   assert.deepEqual(events.flatMap((e) => e.type === "resolved" ? [e.result.kind] : []), [
     "fired",
     "answered",
