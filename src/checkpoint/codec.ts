@@ -7,7 +7,7 @@
  * extensions (it is shared with every other user of msgpackr in the process) and its native addon.
  */
 
-import { Packr, RESERVE_START_SPACE } from "msgpackr/pack";
+import { Packr, RESERVE_START_SPACE, REUSE_BUFFER_MODE } from "msgpackr/pack";
 import { messageOf } from "../errors.ts";
 import { CodecError } from "./codec_error.ts";
 import { describe, kindOf } from "./kinds.ts";
@@ -44,6 +44,9 @@ const packr = new Packr({
 /** msgpackr's only instance of what it reads for the byte 0xC1. */
 const WRAP: unknown = packr.decode(Uint8Array.of(0xc1));
 
+/** The buffer that msgpackr writes into, and where in it the last value is. */
+type Packed = Uint8Array & { readonly start: number; readonly end: number };
+
 const NEGATIVE_ZERO = 0;
 const MAP = 1;
 const MARKED_TEXT = 2;
@@ -53,17 +56,19 @@ const RECORD = 3;
 export const defaultCodec: Codec = {
   name: "msgpack",
   encode(value) {
-    let packed: Uint8Array;
+    let packed: Packed;
     try {
-      packed = packr.encode(wrap(value), RESERVE_START_SPACE | 1);
+      packed = packr.encode(wrap(value), REUSE_BUFFER_MODE | RESERVE_START_SPACE | 1) as unknown as Packed;
     } catch (error) {
       if (error instanceof CodecError) throw error;
       throw new CodecError("unsupported", `a value could not be encoded: ${messageOf(error)}`, {
         cause: error,
       });
     }
-    // A plain copy of their own: msgpackr hands out views of a buffer that many values share.
-    const bytes = new Uint8Array(packed);
+    // A plain copy of their own: msgpackr writes into a buffer that many values share.
+    const { start, end } = packed;
+    const bytes = new Uint8Array(end - start);
+    bytes.set(new Uint8Array(packed.buffer, packed.byteOffset + start, end - start));
     bytes[0] = FORMAT;
     return bytes;
   },
@@ -108,6 +113,21 @@ function wrap(value: unknown): unknown {
   }
 }
 
+/** Whether a value is one of those, by far the most, that are written as they are. */
+function isBare(value: unknown): boolean {
+  switch (typeof value) {
+    case "number":
+      return value !== 0 || !Object.is(value, -0);
+    case "string":
+      return !isMarkedText(value);
+    case "boolean":
+    case "undefined":
+      return true;
+    default:
+      return value === null;
+  }
+}
+
 function wrapObject(value: object): unknown {
   const flags = flagsOf(value);
   if (flags !== undefined && (flags & WRAPPED) === 0) return value;
@@ -137,8 +157,9 @@ function wrapObject(value: object): unknown {
 function wrapElements(elements: readonly unknown[]): readonly unknown[] {
   let copy: unknown[] | undefined;
   for (let i = 0; i < elements.length; i++) {
-    const wrapped = wrap(elements[i]);
-    if (copy === undefined && !Object.is(wrapped, elements[i])) copy = elements.slice(0, i);
+    const element = elements[i];
+    const wrapped = isBare(element) ? element : wrap(element);
+    if (copy === undefined && wrapped !== element) copy = elements.slice(0, i);
     copy?.push(wrapped);
   }
   return copy ?? elements;
@@ -146,19 +167,23 @@ function wrapElements(elements: readonly unknown[]): readonly unknown[] {
 
 function wrapRecord(record: Record<string, unknown>): unknown {
   const keys = Object.keys(record);
-  if (keys.some((key) => isMarkedText(key) || key === "__proto__")) {
-    const wrapping: unknown[] = [WRAP, RECORD];
-    for (const key of keys) wrapping.push(wrap(key), wrap(record[key]));
-    return wrapping;
-  }
   let copy: Record<string, unknown> | undefined;
   for (const key of keys) {
-    const wrapped = wrap(record[key]);
-    if (Object.is(wrapped, record[key])) continue;
+    if (isMarkedText(key) || key === "__proto__") return wrapEntries(keys, record);
+    const field = record[key];
+    if (isBare(field)) continue;
+    const wrapped = wrap(field);
+    if (wrapped === field) continue;
     copy ??= { ...record };
     copy[key] = wrapped;
   }
   return copy ?? record;
+}
+
+function wrapEntries(keys: readonly string[], record: Record<string, unknown>): unknown {
+  const wrapping: unknown[] = [WRAP, RECORD];
+  for (const key of keys) wrapping.push(wrap(key), wrap(record[key]));
+  return wrapping;
 }
 
 /** Puts back what the wrappings in a freshly decoded value stand for. */

@@ -115,6 +115,7 @@ function judgeObject(
     const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (field === undefined) continue;
     const was = Object.hasOwn(prev, key) ? prev[key] : ABSENT;
+    if (Object.is(was, next[key])) continue;
     judge(field, was, next[key], [...path, { kind: "field", key }], issues);
   }
   return true;
@@ -130,7 +131,10 @@ function judgeRecord(
   const keys = Object.keys(next);
   // Which keys there may or must be is for the schema as a whole to say.
   if (keys.length !== Object.keys(prev).length || keys.some((key) => !Object.hasOwn(prev, key))) return false;
-  for (const key of keys) judge(valueType, prev[key], next[key], [...path, { kind: "field", key }], issues);
+  for (const key of keys) {
+    if (Object.is(prev[key], next[key])) continue;
+    judge(valueType, prev[key], next[key], [...path, { kind: "field", key }], issues);
+  }
   return true;
 }
 

@@ -3,7 +3,7 @@ import { ContextError, isSuperstepError, VertexTimeoutError } from "../errors.ts
 import type { Task } from "../model/definition.ts";
 import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
-import type { BodyInfo, BodyPort } from "./body.ts";
+import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
 import { BodyContext } from "./context.ts";
 import { isPauseSignal } from "./pause.ts";
 
@@ -21,14 +21,13 @@ export class Attempt {
   readonly #context: BodyContext;
   readonly #info: AttemptInfo;
   readonly #done: (settlement: Settlement) => void;
-  readonly startedAt: number;
+  #startedAt = NaN;
   #timer: Timer | undefined;
   #ended = false;
 
   constructor(info: AttemptInfo, port: Omit<BodyPort, "signal">, done: (settlement: Settlement) => void) {
     this.#info = info;
     this.#done = done;
-    this.startedAt = info.runtime.now();
     const live: BodyPort = {
       signal: () => this.#signal(),
       record: (event) => this.#ended ? new Promise(() => {}) : port.record(event),
@@ -40,11 +39,21 @@ export class Attempt {
     this.#context = new BodyContext(info, live);
   }
 
-  start(): void {
+  /** When the body was started. */
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
+  /** From now on its time counts. */
+  begin(): void {
+    this.#startedAt = this.#info.runtime.now();
+  }
+
+  run(): void {
     const limit = this.#limit();
     if (limit !== undefined) {
       this.#timer = this.#info.runtime.wakeAt(
-        this.startedAt + Math.max(0, limit.ms),
+        this.#startedAt + Math.max(0, limit.ms),
         () => this.#timeOut(limit),
       );
     }
@@ -72,13 +81,14 @@ export class Attempt {
   }
 
   async #run(): Promise<void> {
-    let settlement: Settlement;
+    let body: Body;
     try {
-      const output = await this.#info.task.execute(this.#info.input, this.#context);
-      settlement = await this.#settle({ output });
+      body = { output: await this.#info.task.execute(this.#info.input, this.#context) };
     } catch (error) {
-      settlement = await this.#settle({ error });
+      body = { error };
     }
+    const end = this.#context.settle("output" in body);
+    const settlement = this.#settlement(body, end instanceof Promise ? await end : end);
     if (this.#ended) return this.#obeyed(settlement) ? undefined : this.#info.late(settlement);
     this.#end();
     this.#done(settlement);
@@ -95,8 +105,7 @@ export class Attempt {
     }
   }
 
-  async #settle(body: { readonly output: unknown } | { readonly error: unknown }): Promise<Settlement> {
-    const end = await this.#context.settle("output" in body);
+  #settlement(body: Body, end: BodyEnd): Settlement {
     if (end.kind === "fault") return this.#fault(end.error);
     if (end.kind === "paused") return { kind: "suspended", ...this.#times() };
     if ("error" in body) {
@@ -123,7 +132,7 @@ export class Attempt {
 
   #times() {
     const endedAt = this.#info.runtime.now();
-    return { startedAt: this.startedAt, endedAt, attempt: this.#context.attempt };
+    return { startedAt: this.#startedAt, endedAt, attempt: this.#context.attempt };
   }
 
   #limit(): { readonly scope: "attempt" | "total"; readonly ms: number; readonly of: number } | undefined {
@@ -150,6 +159,8 @@ export class Attempt {
     this.#context.abandon();
   }
 }
+
+type Body = { readonly output: unknown } | { readonly error: unknown };
 
 /** What an attempt is made of. */
 export interface AttemptInfo extends BodyInfo {

@@ -10,7 +10,7 @@ import type { BodyPort } from "./body.ts";
 import type { Engine } from "./engine.ts";
 import type { RunEvent } from "./events.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
-import { planStep, type StepPlan } from "./plan.ts";
+import { type PlannedExecution, planStep, type StepPlan } from "./plan.ts";
 import { type Fault, giveUp, judge } from "./policy.ts";
 import { stepVertices } from "./superstep.ts";
 
@@ -31,6 +31,8 @@ export class Bodies<S> {
   #plan: StepPlan | undefined;
   /** The plan of a step that has not begun. */
   #ahead: { readonly checkpoint: Checkpoint; readonly plan: StepPlan } | undefined;
+  /** The first bodies of a step, made before it begins. */
+  readonly #prepared = new Map<string, Prepared>();
   readonly #ready = new Set<string>();
   readonly #again = new Set<string>();
   #ended = false;
@@ -83,10 +85,22 @@ export class Bodies<S> {
     this.#attempts.clear();
   }
 
-  /** Selects the inputs of a step that begins once `checkpoint` is durable. */
+  /** Selects the inputs of a step that begins once `checkpoint` is durable, and makes its first bodies. */
   foresee(checkpoint: Checkpoint, state: S): void {
     const vertices = stepVertices(this.#engine.graph, checkpoint);
-    this.#ahead = { checkpoint, plan: planStep(vertices, checkpoint, state) };
+    const plan = planStep(vertices, checkpoint, state);
+    this.#ahead = { checkpoint, plan };
+    this.#prepared.clear();
+    for (const key of plan.ready) {
+      if (this.#prepared.size >= this.#concurrency) return;
+      if (checkpoint.executions.has(key)) continue;
+      const planned = plan.executions.get(key)!;
+      const execution = freshExecution(planned.vertexId, planned.item);
+      this.#prepared.set(key, {
+        execution,
+        attempt: this.#make(checkpoint, key, execution, planned.input()),
+      });
+    }
   }
 
   /** Selects the inputs of the step under way and queues what is left to run of it. */
@@ -112,27 +126,34 @@ export class Bodies<S> {
     for (const key of this.#ready) {
       if (this.#attempts.size >= this.#concurrency) return;
       const planned = this.#plan?.executions.get(key);
-      const x = this.#desk.cursor().checkpoint.executions.get(key) ??
+      const prepared = this.#prepared.get(key);
+      this.#prepared.delete(key);
+      const x = this.#desk.cursor().checkpoint.executions.get(key) ?? prepared?.execution ??
         (planned && freshExecution(planned.vertexId, planned.item));
       if (x?.status === "backoff" && (x.nextAt ?? 0) > this.#engine.runtime.now()) continue;
       this.#ready.delete(key);
       if (planned === undefined || x === undefined || this.#attempts.has(key)) continue;
-      if (x.status === "pending" || x.status === "backoff") this.#start(key, x, () => planned.input());
+      if (prepared?.execution === x) this.#start(key, x, prepared.attempt);
+      else if (x.status === "pending" || x.status === "backoff") this.#select(key, x, planned);
     }
   }
 
-  #start(key: string, execution: Execution, select: () => unknown): void {
-    const engine = this.#engine;
-    const vertex = engine.graph.vertices.get(execution.vertexId)!;
-    const { run, nextStep: step } = this.#desk.cursor().checkpoint;
+  #select(key: string, execution: Execution, planned: PlannedExecution): void {
     let input: unknown;
     try {
-      input = select();
+      input = planned.input();
     } catch (error) {
       this.#giveUp(execution, { error, phase: "select", attempt: execution.failedAttempts.length + 1 });
       return this.#desk.wake();
     }
-    const attempt = new Attempt(
+    this.#start(key, execution, this.#make(this.#desk.cursor().checkpoint, key, execution, input));
+  }
+
+  #make(checkpoint: Checkpoint, key: string, execution: Execution, input: unknown): Attempt {
+    const engine = this.#engine;
+    const vertex = engine.graph.vertices.get(execution.vertexId)!;
+    const { run, nextStep: step } = checkpoint;
+    return new Attempt(
       {
         graphId: run.graphId,
         runId: run.runId,
@@ -153,24 +174,33 @@ export class Bodies<S> {
       this.#port(key, execution),
       (settlement) => this.#settled(key, execution, settlement),
     );
+  }
+
+  #start(key: string, execution: Execution, attempt: Attempt): void {
     this.#attempts.set(key, attempt);
+    attempt.begin();
     if (!this.#started.has(key)) {
       this.#started.add(key);
-      const id = idempotencyKey(run.graphId, run.runId, step, vertex.id, execution.item);
-      this.#desk.tell(() => ({
-        type: "vertexStart",
-        runId: run.runId,
-        vertexId: vertex.id,
-        ...(execution.item === undefined ? {} : { item: execution.item }),
-        get vertexRunId() {
-          return vertexRunId(id, execution.generation);
-        },
-        step,
-        attempt: execution.failedAttempts.length + 1,
-        startedAt: attempt.startedAt,
-      }));
+      this.#desk.tell(() => this.#startOf(execution, attempt.startedAt));
     }
-    attempt.start();
+    attempt.run();
+  }
+
+  #startOf(execution: Execution, startedAt: number): RunEvent {
+    const { run, nextStep: step } = this.#desk.cursor().checkpoint;
+    const id = idempotencyKey(run.graphId, run.runId, step, execution.vertexId, execution.item);
+    return {
+      type: "vertexStart",
+      runId: run.runId,
+      vertexId: execution.vertexId,
+      ...(execution.item === undefined ? {} : { item: execution.item }),
+      get vertexRunId() {
+        return vertexRunId(id, execution.generation);
+      },
+      step,
+      attempt: execution.failedAttempts.length + 1,
+      startedAt,
+    };
   }
 
   #port(key: string, x: Execution): Omit<BodyPort, "signal"> {
@@ -304,6 +334,12 @@ export class Bodies<S> {
     if (wait === undefined) return this.#desk.isOpening(waitId);
     return wait.result === undefined && wait.closed === undefined;
   }
+}
+
+/** A body that has been made and not started, with the execution that it is of. */
+interface Prepared {
+  readonly execution: Execution;
+  readonly attempt: Attempt;
 }
 
 /** Where bodies leave their facts. */

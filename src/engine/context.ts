@@ -211,10 +211,14 @@ export class BodyContext implements TaskContext {
   }
 
   /** Ends the body, which has returned or thrown: what it was. Every `once` that has begun is finished first. */
-  async settle(returned: boolean): Promise<BodyEnd> {
+  settle(returned: boolean): BodyEnd | Promise<BodyEnd> {
     this.#reactions?.moved();
     if (returned) this.#noteForgotten();
-    if (this.#onces.size > 0) await Promise.allSettled(this.#onces.values());
+    if (this.#onces.size === 0) return this.#end();
+    return Promise.allSettled(this.#onces.values()).then(() => this.#end());
+  }
+
+  #end(): BodyEnd {
     this.#closed = true;
     if (this.#fault !== undefined) return { kind: "fault", error: this.#fault };
     return { kind: this.#interrupted || this.#opened.some((o) => o.stands()) ? "paused" : "free" };

@@ -228,14 +228,20 @@ export class Coordinator<S> implements OwnedRun {
   #recorded(cursor: Cursor<S>, events: readonly RecordEvent[], rerun: readonly string[]): void {
     const before = this.#cursor.checkpoint;
     this.#cursor = cursor;
-    for (const event of events) {
-      const resolve = this.#durable.get(event);
-      if (resolve === undefined) continue;
-      this.#durable.delete(event);
-      resolve();
+    if (this.#durable.size > 0) {
+      for (const event of events) {
+        this.#durable.get(event)?.();
+        this.#durable.delete(event);
+      }
     }
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
-    // What a body came to while the append was under way has not seen the results in it.
+    if (rerun.length > 0) this.#rerun(events, rerun);
+    if (this.#observers().length === 0) return;
+    for (const told of announcements(before, cursor.checkpoint, events)) this.#tell(told);
+  }
+
+  /** What a body came to while the append was under way has not seen the results in it. */
+  #rerun(events: readonly RecordEvent[], rerun: readonly string[]): void {
     const resolved = new Set(events.flatMap((e) => e.type === "resolved" ? [e.id] : []));
     this.#facts = this.#facts.filter((e) =>
       e.type === "closed"
@@ -243,8 +249,6 @@ export class Coordinator<S> implements OwnedRun {
         : !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item))
     );
     this.#bodies.outdate(rerun);
-    if (this.#observers().length === 0) return;
-    for (const told of announcements(before, cursor.checkpoint, events)) this.#tell(told);
   }
 
   /** Sets the one timer to whatever is due first: a wait, a backoff, the run's deadline. */

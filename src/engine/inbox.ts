@@ -20,13 +20,8 @@ export function takeIn(
   now: number,
 ): { readonly events: readonly RecordEvent[]; readonly rerun: readonly string[] } {
   const results = resultsDue(checkpoint, mailbox, facts, now);
-  const resolved = new Set(results.map((r) => r.id));
-  const rerun = new Set(results.map((r) => executionKey(r.vertexId, r.item)));
-  const events: RecordEvent[] = results.length === 0 ? [...facts] : facts.filter((e) => {
-    if (e.type === "closed") return !resolved.has(e.id);
-    return !isOutcome(e) || !rerun.has(executionKey(e.vertexId, e.item));
-  });
-  events.push(...results);
+  const rerun = results.length === 0 ? NONE : results.map((r) => executionKey(r.vertexId, r.item));
+  const events = results.length === 0 ? [...facts] : [...without(facts, results, rerun), ...results];
 
   const { deadline, status } = checkpoint.run;
   if (status === "running" || facts.some((e) => e.type === "claimed")) {
@@ -35,8 +30,23 @@ export function takeIn(
       events.push({ type: "cancelled", reason: "deadline" });
     }
   }
-  return { events, rerun: [...rerun] };
+  return { events, rerun: rerun.length < 2 ? rerun : [...new Set(rerun)] };
 }
+
+/** The facts but for what is told by a body that has not seen these results. */
+function without(
+  facts: readonly RecordEvent[],
+  results: readonly WaitResolved[],
+  rerun: readonly string[],
+): readonly RecordEvent[] {
+  const resolved = new Set(results.map((r) => r.id));
+  return facts.filter((e) => {
+    if (e.type === "closed") return !resolved.has(e.id);
+    return !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item));
+  });
+}
+
+const NONE: readonly never[] = [];
 
 /** Whether the event is what a body came to, apart from running out of time. */
 export function isOutcome(event: RecordEvent): event is Outcome {
@@ -54,7 +64,8 @@ export function isOutcome(event: RecordEvent): event is Outcome {
 
 type Outcome = Extract<RecordEvent, { type: "done" | "suspended" | "failed" | "attempt_failed" }>;
 
-function resultsDue(
+/** The results that the mailbox and the clock have for the open waits of a run, in the order of their numbers. */
+export function resultsDue(
   checkpoint: Checkpoint,
   mailbox: Mailbox,
   facts: readonly RecordEvent[],
