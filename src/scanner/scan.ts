@@ -12,6 +12,7 @@ import type { CompiledGraph } from "../model/definition.ts";
 import { compareIds } from "../model/ids.ts";
 import { assemble, graphRecordOf, isReload, place } from "./assemble.ts";
 import { undefinedGraph } from "./policies.ts";
+import { loadSources } from "./sources.ts";
 
 /** A workflow that {@link scan} found. */
 export interface ScannedWorkflow {
@@ -41,23 +42,54 @@ export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I
 }
 
 /**
- * Every workflow that the modules export, or that a task they export is bound into, in ascending id order.
+ * Finds workflows: every one that a module exports, or that a task which it exports is bound into, in ascending id order.
+ * Whatever is wrong with any of them is reported at once.
  *
- * @param modules module namespaces, or promises of them such as `import("./approval.ts")`
- * @throws the one fault that there is, or {@link BuildFaultsError} with all of them
+ * Sources are modules, or where to find them:
+ * - a module namespace, or a promise of one, such as `import("./approval.ts")`: bundlers see what it stands for;
+ * - the path of a file, from the working directory;
+ * - the path of a folder, for every `.ts`, `.mts`, `.tsx`, `.js` and `.mjs` file at any depth below it;
+ * - a glob such as `"flows/*.flow.ts"`, with forward slashes;
+ * - a `file:` URL of any of these, as text or as a `URL`: `new URL("./flows/", import.meta.url)` does not depend on the
+ *   working directory, and a query such as `?v=2` loads a file anew.
+ *
+ * Folders and globs pass over `node_modules`, folders that begin with a dot, declaration files, and tests (`*_test.*`,
+ * `*.test.*`, `*.spec.*`). All other files are imported, one after another and each once, so keep programs that do
+ * something when they are imported elsewhere. A file without a workflow is ignored there.
+ *
+ * Of two classes with one id, one from the same module evaluated again (a hot reload) replaces the older one; one from
+ * another module is a fault that names both.
+ *
+ * On Node, TypeScript files need the package `tsx` in the project; it is found and loaded when there is one to import.
+ * Deno asks for `--allow-read`.
+ *
+ * @param sources modules, promises of them, paths, globs or `file:` URLs
+ * @returns at least one workflow
+ * @throws {BuildError} (or another build error) when there is one fault: of a declaration, a file that cannot be imported,
+ * or a source that holds no workflow
+ * @throws {BuildFaultsError} with all of them when there are several
  *
  * @example
  * ```ts ignore
- * const workflows = await scan(import("./approval.ts"), import("./tasks.ts"));
+ * const workflows = await scan(import("./approval.ts"), "./flows", "./more/*.flow.ts");
+ * for (const { id, graph } of workflows) console.log(id, compile(graph, { store }).topology().entry);
  * ```
  */
 export async function scan(
-  ...modules: readonly (object | Promise<object>)[]
+  ...sources: readonly (string | URL | object | Promise<object>)[]
 ): Promise<readonly ScannedWorkflow[]> {
-  const namespaces = await Promise.all(modules);
   const faults: Error[] = [];
+  const workflows = new Set<WorkflowClass<unknown>>();
+  for (const source of await loadSources(sources, faults)) {
+    const inside = workflowsIn(source.namespaces, faults);
+    if (inside.size === 0 && !source.incomplete && source.place !== undefined) {
+      faults.push(noWorkflow(source.place, source.namespaces));
+    }
+    for (const workflow of inside) workflows.add(workflow);
+  }
+  if (workflows.size === 0 && faults.length === 0) faults.push(nothingGiven(sources.length));
   const found: ScannedWorkflow[] = [];
-  for (const [workflow, record] of uniqueGraphs(workflowsIn(namespaces, faults), faults)) {
+  for (const [workflow, record] of uniqueGraphs(workflows, faults)) {
     const assembled = assemble(workflow);
     if ("graph" in assembled) found.push({ id: record.id, workflow, graph: assembled.graph });
     else faults.push(...assembled.faults.filter((f) => !faults.some((known) => known.message === f.message)));
@@ -65,6 +97,23 @@ export async function scan(
   if (faults.length > 0) throw merged(faults);
   return found.sort((a, b) => compareIds(a.id, b.id));
 }
+
+function nothingGiven(count: number): BuildError {
+  const problem = count === 0
+    ? 'no source was given; give a module, import("./flow.ts"), or the path of a file or folder'
+    : `none of the ${count} modules given exports a workflow; ${EXPORT_IT}`;
+  return new BuildError("scan", problem);
+}
+
+function noWorkflow(place: string, modules: readonly object[]): BuildError {
+  const names = modules.flatMap((module) => Object.keys(module));
+  const seen = modules.length > 1
+    ? `none of its ${modules.length} modules exports one`
+    : `it exports ${names.length === 0 ? "nothing" : names.join(", ")}`;
+  return new BuildError("scan", `${place} holds no workflow: ${seen}; ${EXPORT_IT}`, { place });
+}
+
+const EXPORT_IT = "export the class that carries @Graph, or a task that is bound into it";
 
 function merged(faults: readonly Error[]): Error {
   return faults.length === 1 && faults[0] !== undefined ? faults[0] : new BuildFaultsError(faults);
