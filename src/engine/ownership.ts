@@ -42,12 +42,20 @@ export class Ownership {
     return this.#owners.has(ownerId);
   }
 
-  /** Tells the run that its mailbox has changed, if it is at work here. */
+  /** Tells the run that its mailbox has changed, if it is at work here, and those who look for runs that are due. */
   poke(runId: string): void {
     for (const owner of this.#owners.values()) owner.runs.get(runId)?.poke();
+    for (const listener of this.#listeners) listener(runId);
+  }
+
+  /** Calls `listener` when something in this process may have made a run due. A hint: nothing may rely on it. */
+  listen(listener: (runId: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   readonly #owners = new Map<string, Owner>();
+  readonly #listeners = new Set<(runId: string) => void>();
 
   async #register(): Promise<Owner> {
     const owner = new Owner(
@@ -114,6 +122,7 @@ export class Owner {
   readonly #runtime: Runtime;
   readonly #gone: () => void;
   #beatAt: number;
+  #beatElapsed: number;
   #retired = false;
   #timer: Timer | undefined;
 
@@ -122,6 +131,7 @@ export class Owner {
     this.#runtime = runtime;
     this.#gone = gone;
     this.#beatAt = runtime.now();
+    this.#beatElapsed = runtime.elapsed();
   }
 
   /** Whether new runs may be claimed under this id. */
@@ -130,22 +140,30 @@ export class Owner {
   }
 
   isFresh(): boolean {
-    return this.#runtime.now() - this.#beatAt < BEAT_MS;
+    return this.#sinceBeat() < BEAT_MS;
   }
 
   /** Whether another process may have taken this one for dead: frozen, it has not renewed its beat for a lease. */
   isOverdue(): boolean {
-    return this.#runtime.now() - this.#beatAt >= LEASE_MS;
+    return this.#sinceBeat() >= LEASE_MS;
+  }
+
+  /** The longer of what two clocks say: one can be set back, the other may stand still while the machine sleeps. */
+  #sinceBeat(): number {
+    const byClock = this.#runtime.now() - this.#beatAt;
+    return Math.max(byClock, this.#runtime.elapsed() - this.#beatElapsed);
   }
 
   /** Renews the beat; false when another process has buried this owner. */
   async beat(): Promise<boolean> {
     const at = this.#runtime.now();
+    const elapsed = this.#runtime.elapsed();
     if (!await this.#store.owners.beat(this.id, at)) {
       this.#lose();
       return false;
     }
     this.#beatAt = at;
+    this.#beatElapsed = elapsed;
     return true;
   }
 
@@ -175,7 +193,7 @@ export class Owner {
 
   #arm(): void {
     if (this.#timer !== undefined || this.runs.size === 0) return;
-    this.#timer = this.#runtime.wakeAt(this.#runtime.now() + POLL_MS, () => {
+    this.#timer = this.#runtime.wakeIn(POLL_MS, () => {
       this.#timer = undefined;
       void this.#tick().finally(() => this.#arm());
     }, { keepAlive: false });

@@ -6,6 +6,10 @@ export interface Runtime {
   now(): number;
   /** Calls `run` once when `now()` has reached `at`, never before, however far away that is. */
   wakeAt(at: number, run: () => void, options?: TimerOptions): Timer;
+  /** Calls `run` once when so many milliseconds have passed, also when the clock is set meanwhile. */
+  wakeIn(delay: number, run: () => void, options?: TimerOptions): Timer;
+  /** Milliseconds that have passed since some moment; setting the clock does not change them. */
+  elapsed(): number;
   /** Calls `run` after every microtask that is queued now, in real time even when the clock is virtual. */
   macrotask(run: () => void): void;
   /** A new UUIDv7. */

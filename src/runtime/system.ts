@@ -9,8 +9,10 @@ export const systemRuntime: Runtime = {
   now: () => Date.now(),
   random: () => Math.random(),
   uuid: () => uuidv7(Date.now()),
+  elapsed: () => performance.now(),
   macrotask: (run) => void setImmediate(run),
   wakeAt,
+  wakeIn,
 };
 
 /**
@@ -25,6 +27,18 @@ function wakeAt(at: number, run: () => void, options: TimerOptions = {}): Timer 
     if (options.keepAlive === false) detach(handle);
   };
   arm();
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/** Intervals are measured by the platform's timers, which no setting of the clock moves. */
+function wakeIn(delay: number, run: () => void, options: TimerOptions = {}): Timer {
+  let handle: ReturnType<typeof setTimeout> | undefined;
+  const arm = (left: number) => {
+    const part = Math.min(Math.max(0, left), LONGEST_DELAY);
+    handle = setTimeout(() => (left > part ? arm(left - part) : run()), part);
+    if (options.keepAlive === false) detach(handle);
+  };
+  arm(delay);
   return { cancel: () => clearTimeout(handle) };
 }
 

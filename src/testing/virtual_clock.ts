@@ -49,6 +49,8 @@ export class VirtualClock implements Runtime {
   readonly #bodies = new Set<Bodies>();
   readonly #own: Bodies = { running: 0, asleep: 0 };
   #now: number;
+  /** How far the clock was set forth, all in all. */
+  #stepped = 0;
   #seed: number;
   #order = 0;
   /** Grows with everything that happens. */
@@ -68,9 +70,17 @@ export class VirtualClock implements Runtime {
 
   wakeAt(at: number, run: () => void, options: TimerOptions = {}): Timer {
     this.#activity++;
-    const timer = { at, run, order: this.#order++, keepAlive: options.keepAlive ?? true };
-    this.#timers.add(timer);
-    return { cancel: () => this.#timers.delete(timer) };
+    return this.#add({ at, run, relative: false }, options);
+  }
+
+  wakeIn(delay: number, run: () => void, options: TimerOptions = {}): Timer {
+    this.#activity++;
+    return this.#add({ at: this.#now + Math.max(0, delay), run, relative: true }, options);
+  }
+
+  elapsed(): number {
+    this.#activity++;
+    return this.#now - this.#stepped;
   }
 
   macrotask(run: () => void): void {
@@ -130,7 +140,10 @@ export class VirtualClock implements Runtime {
 
   /** Sets the time back or forth without firing anything, as a wall clock that was corrected. */
   step(by: Duration): void {
-    this.#now += spanOf(by, "step");
+    const ms = spanOf(by, "step");
+    this.#now += ms;
+    this.#stepped += ms;
+    for (const timer of this.#timers) if (timer.relative) timer.at += ms;
   }
 
   /** Resolves when time has moved on by `by`; for fakes that take their time. */
@@ -165,25 +178,28 @@ export class VirtualClock implements Runtime {
     const timers = new Set<Timer>();
     let stopped = false;
     this.#bodies.add(bodies);
+    const own = (start: (run: () => void) => Timer, run: () => void): Timer => {
+      if (stopped) return { cancel: () => {} };
+      const timer = start(() => {
+        timers.delete(timer);
+        run();
+      });
+      timers.add(timer);
+      return {
+        cancel: () => {
+          timers.delete(timer);
+          timer.cancel();
+        },
+      };
+    };
     const fork: ClockFork = {
       now: () => this.now(),
+      elapsed: () => this.elapsed(),
       random: () => this.random(),
       uuid: () => this.uuid(),
       macrotask: (run) => this.macrotask(() => stopped || run()),
-      wakeAt: (at, run, options) => {
-        if (stopped) return { cancel: () => {} };
-        const timer = this.wakeAt(at, () => {
-          timers.delete(timer);
-          run();
-        }, options);
-        timers.add(timer);
-        return {
-          cancel: () => {
-            timers.delete(timer);
-            timer.cancel();
-          },
-        };
-      },
+      wakeAt: (at, run, options) => own((fire) => this.wakeAt(at, fire, options), run),
+      wakeIn: (delay, run, options) => own((fire) => this.wakeIn(delay, fire, options), run),
       sleep: (by) => this.#sleep(fork, bodies, by),
       observe: (body, signal) => this.#observe(bodies, body, signal),
       stop: () => {
@@ -284,6 +300,12 @@ export class VirtualClock implements Runtime {
     return answer;
   }
 
+  #add(what: Pick<PendingTimer, "at" | "run" | "relative">, options: TimerOptions): Timer {
+    const timer = { ...what, order: this.#order++, keepAlive: options.keepAlive ?? true };
+    this.#timers.add(timer);
+    return { cancel: () => this.#timers.delete(timer) };
+  }
+
   #earliest(which: (timer: PendingTimer) => boolean): PendingTimer | undefined {
     let first: PendingTimer | undefined;
     for (const timer of this.#timers) {
@@ -297,7 +319,9 @@ export class VirtualClock implements Runtime {
 }
 
 interface PendingTimer {
-  readonly at: number;
+  at: number;
+  /** Whether it measures a span, which setting the clock does not change. */
+  readonly relative: boolean;
   readonly run: () => void;
   readonly order: number;
   readonly keepAlive: boolean;

@@ -77,6 +77,30 @@ test("O4: a timer never fires early when the wall clock is set back", () => {
   });
 });
 
+test("O6: an interval ends when it is over, whichever way the wall clock is set meanwhile, also one of a year", () => {
+  onMockedTime((tick, setClock) => {
+    const fired = mock.fn();
+    systemRuntime.wakeIn(1_000, fired);
+    tick(500);
+    setClock(systemRuntime.now() - 3_600_000);
+    tick(499);
+    setClock(systemRuntime.now() + 7_200_000);
+    assert.equal(fired.mock.callCount(), 0);
+    tick(1);
+    assert.equal(fired.mock.callCount(), 1);
+
+    const long = mock.fn();
+    systemRuntime.wakeIn(365 * DAY, long);
+    tick(365 * DAY - 1);
+    assert.equal(long.mock.callCount(), 0);
+    tick(1);
+    assert.equal(long.mock.callCount(), 1);
+    systemRuntime.wakeIn(10, long).cancel();
+    tick(DAY);
+    assert.equal(long.mock.callCount(), 1);
+  });
+});
+
 test("O4: a time that has passed is due now, and a cancelled timer never fires", () => {
   onMockedTime((tick) => {
     const due = mock.fn();

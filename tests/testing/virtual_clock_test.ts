@@ -32,6 +32,27 @@ test("what a timer wakes settles before the next timer fires", async () => {
   assert.deepEqual(seen, ["settled", "next"]);
 });
 
+test("O6: setting the clock moves neither intervals nor the time that has passed", async () => {
+  const clock = new VirtualClock({ start: 0 });
+  const fired: string[] = [];
+  const begun = clock.elapsed();
+  clock.wakeIn(10, () => void fired.push("interval"));
+  clock.wakeAt(10, () => void fired.push("time"));
+  clock.step("1h");
+  await clock.advance(9);
+  assert.deepEqual(fired, ["time"], "what was due by the clock is due at once");
+  assert.equal(clock.elapsed() - begun, 9);
+  clock.step("-3h");
+  await clock.advance(1);
+  assert.deepEqual(fired, ["time", "interval"]);
+  const fork = clock.fork();
+  fork.wakeIn(5, () => void fired.push("of a fork that was stopped"));
+  fork.stop();
+  await clock.advance(5);
+  assert.equal(fork.elapsed() - begun, 15);
+  assert.equal(fired.length, 2);
+});
+
 test("ids and randomness come from the seed", () => {
   const draw = (seed: number) => {
     const clock = new VirtualClock({ seed });
