@@ -61,7 +61,14 @@ export { compile } from "./src/compile.ts";
 export type { CompileOptions } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
 export type { RunQuery } from "./src/engine/runner.ts";
-export type { ResumeOptions, RunnerOptions, StartOptions, WorkOptions } from "./src/engine/options.ts";
+export type {
+  ResumeOptions,
+  RunnerOptions,
+  StartOptions,
+  SubmitOptions,
+  WorkOptions,
+} from "./src/engine/options.ts";
+export type { Cancellation } from "./src/engine/operations/cancel.ts";
 export type { RunHandle } from "./src/engine/handle.ts";
 export type {
   CancelledResult,

@@ -63,6 +63,7 @@ export function compile<S, I>(
   const engine: Engine<S> = {
     graph,
     tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(v, options)])),
+    store,
     log: new CheckpointLog<S>(store, runtime),
     runtime,
     ownership: ownershipOf(store, runtime),

@@ -35,7 +35,7 @@ export function firstCheckpoint(event: Created, at: number): Checkpoint {
       ...(event.owner === undefined ? {} : { owner: event.owner }),
       recoveries: 0,
       createdAt: at,
-      startedAt: at,
+      ...(event.owner === undefined ? {} : { startedAt: at }),
       updatedAt: at,
       ...(event.deadline === undefined ? {} : { deadline: event.deadline }),
       maxSteps: event.maxSteps,
@@ -109,7 +109,7 @@ export class Evolution {
       case "created":
         return;
       case "claimed":
-        return this.#claim(event);
+        return this.#claim(event, at);
       case "released":
         return this.#release(event, at);
       case "retried":
@@ -207,8 +207,9 @@ export class Evolution {
     }
   }
 
-  #claim(event: Extract<RecordEvent, { type: "claimed" }>): void {
+  #claim(event: Extract<RecordEvent, { type: "claimed" }>, at: number): void {
     this.#run.owner = event.owner;
+    this.#run.startedAt ??= at;
     this.#run.status = "running";
     delete this.#run.reason;
     if (event.recovery) this.#run.recoveries += 1;

@@ -218,7 +218,7 @@ export class CheckpointLog<S> {
       const boundary = checkpoint.phase === "routed" || before.checkpoint.run.status === "interrupted";
       const worthIt = deltaBytes >= Math.max(MIN_SNAPSHOT, before.snapshotBytes);
       const due = boundary && deltas > 1 && (worthIt || deltas >= USUAL_DELTAS);
-      if (deltas < MAX_DELTAS && !due) {
+      if (write.stateless === true || (deltas < MAX_DELTAS && !due)) {
         const { layout, snapshotBytes, snapshotRevision } = before;
         return { bytes, parts: NO_PARTS, layout, deltas, deltaBytes, snapshotBytes, snapshotRevision };
       }
@@ -327,6 +327,8 @@ export interface RecordWrite<S> extends Ownership {
   readonly checkpoint: Checkpoint;
   /** The state that the record leads to, when it changes it. */
   readonly next?: { readonly state: S; readonly patch: Patch | undefined } | undefined;
+  /** The cursor was loaded without its state. Such a record ends the run: there is room for one more than for others. */
+  readonly stateless?: boolean;
 }
 
 /** What to load. */

@@ -16,7 +16,10 @@ export function announcements(
   const { run } = after;
   const { runId } = run;
   const told: RunEvent[] = [{ type: "checkpoint", runId, revision: run.revision, step: run.step }];
-  if (events[0]?.type === "created") told.push({ type: "runStart", run });
+  // A run that was submitted starts with its first claim.
+  if (events[0]?.type === "created" || (before.run.startedAt === undefined && run.startedAt !== undefined)) {
+    told.push({ type: "runStart", run });
+  }
 
   const ofVertices = events.filter(isOfVertex).sort((a, b) =>
     compareIds(a.vertexId, b.vertexId) || (a.item ?? -1) - (b.item ?? -1) || RANK[a.type] - RANK[b.type]

@@ -79,6 +79,11 @@ export function resumeAnswers<S>(
   });
 }
 
+/** The refusal of an answer to a run that is cancelled, or about to be. */
+export function cancelled(runId: string, waitId: string): AnswerError {
+  return new AnswerError("closed", runId, waitId, "the run was cancelled");
+}
+
 /** Why an id cannot be answered, as exactly as the run tells. */
 export function refusal<S>(
   graph: CompiledGraph<S>,
@@ -108,6 +113,7 @@ export function refusal<S>(
     );
   }
   if (isForeignWaitId(runId, waitId)) return say("foreign", "the wait belongs to another run");
+  if (checkpoint.run.status === "cancelled") return cancelled(runId, waitId);
   return willOpen(graph, checkpoint, waitId)
     ? say("not_open", "it has not been opened yet; answer it once the run waits for it")
     : say("unknown", "the run has no such wait; list its open waits with waits({ runId })");

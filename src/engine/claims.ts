@@ -1,8 +1,8 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
-import { type Checkpoint, refOf } from "../model/checkpoint.ts";
-import type { OwnerRow, Store } from "../store/store.ts";
+import { isSuperstepError, RunAbortedError } from "../errors.ts";
+import { refOf } from "../model/checkpoint.ts";
+import type { Store } from "../store/store.ts";
 import { resumeAnswers } from "./answers.ts";
 import type { FormerOwner } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
@@ -10,10 +10,11 @@ import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
-import { LEASE_MS, type Owner, POLL_MS } from "./ownership.ts";
+import { type Owner, POLL_MS } from "./ownership.ts";
 import type { RunResult } from "./result.ts";
 import { pausedFailures } from "./step.ts";
 import { nextDue } from "./superstep.ts";
+import { isAlive, vacate } from "./vacancy.ts";
 import { resultOf, Work } from "./work.ts";
 
 /**
@@ -102,26 +103,6 @@ export class Claims<S> {
     ];
   }
 
-  /**
-   * Makes sure that the run can be claimed, and finds whom the claim replaces: nobody, a dead owner that must be gone, or,
-   * in a takeover, a living one.
-   */
-  async vacate(checkpoint: Checkpoint, takeover: boolean): Promise<FormerOwner> {
-    const { owner, runId } = checkpoint.run;
-    const { ownership, runtime } = this.#engine;
-    if (owner === undefined) return {};
-    const atWork = ownership.atWork(owner, runId) !== undefined;
-    if (atWork && !takeover) throw new RunBusyError(runId, owner);
-    // An owner of this process that has no loop for the run any more has let it go without being able to say so.
-    if (!atWork && ownership.isOwn(owner)) return {};
-    const row = (await this.#store.owners.list()).find((o) => o.ownerId === owner);
-    if (row === undefined || row.buried) return { absent: owner };
-    if (takeover) return { replaced: owner };
-    if (isAlive(row, runtime.now())) throw new RunBusyError(runId, owner);
-    if (!await this.#store.owners.bury(owner, row.beatVersion)) throw new RunBusyError(runId, owner);
-    return { absent: owner };
-  }
-
   /** Takes over every run that a dead process left, and every one whose wake is due. */
   async recover(options: WorkOptions): Promise<readonly RunHandle<S>[]> {
     const { runtime, graph } = this.#engine;
@@ -185,7 +166,7 @@ export class Claims<S> {
         if (run.status === "completed" || run.status === "cancelled") return undefined;
         // A run that is put off after a crash waits its time, also when somebody follows it.
         if ((cursor.mailbox.content.wake ?? 0) > runtime.now()) return undefined;
-        const former = await this.vacate(cursor.checkpoint, false);
+        const former = await vacate(this.#engine, cursor.checkpoint);
         const recoveries = run.recoveries + 1;
         if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
           const wake = runtime.now() + recoveryDelay(recoveries, runtime.random());
@@ -232,10 +213,6 @@ const BATCH = 1_000;
 
 /** Faults of a claim that only say that somebody else was first. */
 const LOST_CLAIM = ["RUN_BUSY", "REVISION_CONFLICT", "OWNERSHIP_LOST", "CHECKPOINT_NOT_FOUND"];
-
-function isAlive(owner: OwnerRow, now: number): boolean {
-  return !owner.buried && now - owner.beatAt <= LEASE_MS;
-}
 
 /** How long a run waits before it is recovered for the n-th time without progress: 1 s doubling to 5 min, jittered. */
 function recoveryDelay(recoveries: number, random: number): number {

@@ -1,6 +1,7 @@
 import type { CheckpointLog } from "../checkpoint/log.ts";
 import type { CompiledGraph, Task } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Store } from "../store/store.ts";
 import type { Hooks, Logger } from "./events.ts";
 import type { StateRules } from "./fold.ts";
 import type { Ownership } from "./ownership.ts";
@@ -10,6 +11,7 @@ import type { Limits } from "./superstep.ts";
 export interface Engine<S> {
   readonly graph: CompiledGraph<S>;
   readonly tasks: ReadonlyMap<string, Task<unknown, unknown>>;
+  readonly store: Store;
   readonly log: CheckpointLog<S>;
   readonly runtime: Runtime;
   readonly ownership: Ownership;

@@ -1,4 +1,5 @@
 import type { Hooks, RunEvent } from "./events.ts";
+import type { Cancellation } from "./operations/cancel.ts";
 import type { RunResult } from "./result.ts";
 
 /** A run that was started or recovered. */
@@ -6,6 +7,8 @@ export interface RunHandle<S> {
   readonly runId: string;
   /** What the run comes to in this claim; when another process owns it, what it comes to there. */
   result(): Promise<RunResult<S>>;
+  /** Ends the run for good: see {@link Runner.cancel}. */
+  cancel(reason?: string): Promise<Cancellation>;
   /** What happens from now on, until this claim ends. Nothing when another process owns the run. */
   events(): AsyncIterableIterator<RunEvent>;
 }

@@ -5,7 +5,10 @@ import type { RunSettings } from "./engine.ts";
 import type { Hooks, Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */
-export interface StartOptions extends WorkOptions {
+export interface StartOptions extends SubmitOptions, WorkOptions {}
+
+/** Options of `submit`. */
+export interface SubmitOptions {
   /** The id of the run. @default a new UUIDv7, or one derived from `idempotencyKey` */
   readonly runId?: string;
   /** Starts of one graph with one key and one input are one run. */
@@ -14,6 +17,10 @@ export interface StartOptions extends WorkOptions {
   readonly tags?: readonly string[];
   /** When the run is cancelled if it is not over. @default never */
   readonly deadline?: Duration | Date;
+  /** The most super-steps of the run, over all resumes. @default 10000 */
+  readonly maxSteps?: number;
+  /** Aborting it before the run is stored stops the call. */
+  readonly signal?: AbortSignal;
 }
 
 /** How a run is worked on; options of `start`, `resume` and `recover`. */
@@ -93,14 +100,23 @@ export function checkedRunId(runId: unknown, op: string): string {
 }
 
 /** Tags that may become keys, sorted. */
-export function checkedTags(tags: readonly string[]): readonly string[] {
+export function checkedTags(tags: readonly string[], op: string): readonly string[] {
   const bad = tags.find((tag) => !isId(tag));
   if (bad === undefined) return [...new Set(tags)].sort(compareIds);
   throw new ArgumentError(
-    "start",
+    op,
     `${JSON.stringify(bad)} is no tag; a letter or digit, then up to 127 letters, digits, or ._:-`,
   );
 }
+
+/** A reason for a cancellation, which is stored and shown. */
+export function checkedReason(reason: unknown, op: string): string {
+  if (typeof reason === "string" && reason.length <= LONGEST_REASON && reason.isWellFormed()) return reason;
+  const given = typeof reason === "string" ? `a text of ${reason.length} characters` : typeof reason;
+  throw new ArgumentError(op, `the reason is ${given}; give a well-formed text of at most ${LONGEST_REASON}`);
+}
+
+const LONGEST_REASON = 1_000;
 
 /** Work options with their defaults. */
 export function settingsOf(op: string, options: WorkOptions): RunSettings {

@@ -1,6 +1,3 @@
-import { canonical } from "../checkpoint/canonical.ts";
-import { digest } from "../checkpoint/digest.ts";
-import type { Created } from "../checkpoint/records.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import {
   AnswerError,
@@ -8,32 +5,32 @@ import {
   GraphMismatchError,
   isSuperstepError,
   RunAbortedError,
-  RunExistsError,
 } from "../errors.ts";
-import { canonicalForm, mermaid, type Topology, topology } from "../graph/mod.ts";
+import { mermaid, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isId } from "../model/ids.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
-import { checkedAnswer, refusal } from "./answers.ts";
+import { cancelled, checkedAnswer, refusal } from "./answers.ts";
+import { beginning, sameRun } from "./beginning.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
-import { runIdOf } from "./ids.ts";
 import { Loader } from "./loader.ts";
+import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import {
   checkedRunId,
-  checkedTags,
-  moment,
   positive,
   type ResumeOptions,
   settingsOf,
   type StartOptions,
+  type SubmitOptions,
   type WorkOptions,
 } from "./options.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
+import { vacate } from "./vacancy.ts";
 import { resultOf, Work } from "./work.ts";
 
 /** Which runs to list. Every field given must hold. */
@@ -102,44 +99,38 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   async start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
-    const { graph, runtime, log } = this.#engine;
     const settings = settingsOf("start", options);
-    const runId = options.runId !== undefined
-      ? checkedRunId(options.runId, "start")
-      : options.idempotencyKey !== undefined
-      ? runIdOf(graph.id, options.idempotencyKey)
-      : runtime.uuid();
-    const inputDigest = digest(canonical(input, "the input"));
-    const state = this.#validator.input(input);
-    this.#engine.rules.measure(state);
-    const now = runtime.now();
-    const event: Created = {
-      type: "created",
-      runId,
-      graphId: graph.id,
-      graphVersion: graph.version,
-      form: canonicalForm(graph),
-      entry: graph.entry,
-      maxSteps: positive(options.maxSteps, DEFAULT_MAX_STEPS, "start", "maxSteps"),
-      ...(options.deadline === undefined
-        ? {}
-        : { deadline: moment(options.deadline, now, "start", "deadline") }),
-      tags: checkedTags(options.tags ?? []),
-      inputDigest,
-    };
-    if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
+    const { created, state } = beginning(this.#engine, "start", input, options);
+    const { runId } = created;
     try {
       return await this.#claims.asOwner(async (owner) => {
-        const created = { ...event, owner: owner.id };
-        const cursor = await log.create(runId, created, state, { writer: owner.id });
-        return new Work(this.#engine, settings, owner, cursor).begin(created);
+        const owned = { ...created, owner: owner.id };
+        const cursor = await this.#engine.log.create(runId, owned, state, { writer: owner.id });
+        return new Work(this.#engine, settings, owner, cursor).begin(owned);
       });
     } catch (error) {
-      if (!isSuperstepError(error, "REVISION_CONFLICT") && !isSuperstepError(error, "MAILBOX_CONFLICT")) {
-        throw error;
-      }
-      return await this.#existing(runId, inputDigest, options);
+      await sameRun(this.#engine, created, error);
+      return this.#followed(runId, options);
     }
+  }
+
+  /**
+   * Stores a run for whoever serves it: a worker, or `recover` in any process that holds the code. Nothing runs here.
+   * Its id means what it means in `start`.
+   *
+   * @throws {ValidationError} the schema refuses the input
+   * @throws {RunExistsError} the id is taken by another run
+   */
+  async submit(input: I, options: SubmitOptions = {}): Promise<{ readonly runId: string }> {
+    const { log, runtime } = this.#engine;
+    const { created, state } = beginning(this.#engine, "submit", input, options);
+    const { runId } = created;
+    try {
+      await log.create(runId, created, state, { wake: runtime.now() });
+    } catch (error) {
+      await sameRun(this.#engine, created, error);
+    }
+    return { runId };
   }
 
   /**
@@ -157,7 +148,7 @@ export class Runner<S, I = unknown> {
     if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
     const handle = await this.#claims.asOwner(async (owner) => {
       const cursor = await this.#loader.load(runId, { unfinished: true });
-      const former = await this.#claims.vacate(cursor.checkpoint, options.takeover === true);
+      const former = await vacate(this.#engine, cursor.checkpoint, options.takeover === true);
       const facts = this.#claims.resumeFacts(cursor, owner, options);
       if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
       return await this.#claims.claim(cursor, owner, settings, facts, former);
@@ -196,6 +187,7 @@ export class Runner<S, I = unknown> {
     const answer = checkedAnswer(graph, open, value);
     try {
       await log.post(runId, found, async (mailbox) => {
+        if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);
         // Another version of the code may check answers in another way; loading says what differs.
         if (mailbox.graphVersion !== graph.version) await this.#loader.load(runId, { state: false });
         return {
@@ -213,6 +205,19 @@ export class Runner<S, I = unknown> {
       if (isSuperstepError(error, "MAILBOX_CONFLICT")) return false;
       throw error;
     }
+  }
+
+  /**
+   * Ends a run for good: its bodies see their signal aborted with a `RunCancelledError`, its waits close, and no answer is
+   * accepted any more. It needs neither the state nor the code of the run, which may be of any graph and version. Resolves
+   * when the record stands, or as soon as no other end is possible for a run whose process does not move.
+   *
+   * @param reason At most 1 000 characters. @default "requested"
+   * @returns `cancelled`, also when it was before, or `completed` when it came too late.
+   * @throws {CheckpointNotFoundError} there is no such run
+   */
+  cancel(runId: string, reason?: string): Promise<Cancellation> {
+    return cancelRun(this.#engine, runId, reason);
   }
 
   /** The run as it is stored now, with its state. Runs nothing. */
@@ -253,15 +258,12 @@ export class Runner<S, I = unknown> {
   }
 
   /** The handle of a run that exists under the id of a start. */
-  async #existing(runId: string, inputDigest: string, options: StartOptions): Promise<RunHandle<S>> {
-    const run = await this.status(runId);
-    const { graph } = this.#engine;
-    if (run.graphId !== graph.id) throw new RunExistsError(runId, `another graph, ${run.graphId}`);
-    if (run.inputDigest !== inputDigest) throw new RunExistsError(runId, "another input");
+  #followed(runId: string, options: StartOptions): RunHandle<S> {
     let result: Promise<RunResult<S>> | undefined;
     return {
       runId,
       result: () => result ??= this.#claims.follow(runId, options),
+      cancel: (reason) => this.cancel(runId, reason),
       events: () => {
         const stream = new EventStream();
         stream.end();
@@ -270,8 +272,6 @@ export class Runner<S, I = unknown> {
     };
   }
 }
-
-const DEFAULT_MAX_STEPS = 10_000;
 
 /** What a map vertex shows when its items differ. */
 const LOUDEST: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];

@@ -1,5 +1,5 @@
-import type { Checkpoint, Execution } from "../model/checkpoint.ts";
-import { executionKey } from "../model/checkpoint.ts";
+import type { WaitClosed } from "../checkpoint/records.ts";
+import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
 
@@ -44,6 +44,24 @@ export function isSettled<S>(checkpoint: Checkpoint, vertices: readonly Compiled
 /** Executions that failed under "pause". */
 export function pausedFailures(checkpoint: Checkpoint): Execution[] {
   return [...checkpoint.executions.values()].filter((x) => x.status === "failed" && x.handler === undefined);
+}
+
+/** What closes the open waits of the executions that `which` names. */
+export function closings(
+  { executions }: Checkpoint,
+  which: (x: Execution) => boolean,
+  reason: WaitClosed["reason"],
+): WaitClosed[] {
+  const closed: WaitClosed[] = [];
+  for (const x of executions.values()) {
+    if (!which(x)) continue;
+    for (const wait of x.waits.values()) {
+      if (wait.result === undefined && wait.closed === undefined) {
+        closed.push({ type: "closed", ...refOf(x), id: wait.id, reason });
+      }
+    }
+  }
+  return closed;
 }
 
 const UNSETTLED = { kind: "unsettled" } as const;

@@ -2,13 +2,13 @@ import type { Patch } from "../checkpoint/delta.ts";
 import { Evolution, evolve } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { HaltError, MaxStepsExceededError } from "../errors.ts";
-import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
 import type { InterruptReason } from "../model/run.ts";
 import { foldStep, type StateRules } from "./fold.ts";
 import { giveUp } from "./policy.ts";
 import { routeStep } from "./routing.ts";
-import { isSettled, pausedFailures } from "./step.ts";
+import { closings, isSettled, pausedFailures } from "./step.ts";
 
 /**
  * The pure core: facts in, decisions out. It knows no clock, no store and no promise; the coordinator brings it what
@@ -139,16 +139,7 @@ class Core<S> {
   }
 
   #close(which: (x: Execution) => boolean, reason: "settled" | "cancelled"): void {
-    const closed: RecordEvent[] = [];
-    for (const x of this.#checkpoint.executions.values()) {
-      if (!which(x)) continue;
-      for (const wait of x.waits.values()) {
-        if (wait.result === undefined && wait.closed === undefined) {
-          closed.push({ type: "closed", ...refOf(x), id: wait.id, reason });
-        }
-      }
-    }
-    this.#record(...closed);
+    this.#record(...closings(this.#checkpoint, which, reason));
   }
 
   /** Folds a settled step; false while it is unsettled. A reducer's fault is judged and may unsettle it. */

@@ -6,6 +6,7 @@ import { type Claim, Coordinator, type Ending } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
+import { cancelRun } from "./operations/cancel.ts";
 import type { Owner } from "./ownership.ts";
 import { type RunResult, viewOf } from "./result.ts";
 
@@ -47,7 +48,12 @@ export class Work<S> {
     const result = ending.then(({ cursor, errors }) => resultOf(this.#engine, cursor, errors));
     result.catch(() => {});
     const { runId } = this.#cursor.checkpoint.run;
-    return { runId, result: () => result, events: () => this.#stream.read() };
+    return {
+      runId,
+      result: () => result,
+      cancel: (reason) => cancelRun(this.#engine, runId, reason),
+      events: () => this.#stream.read(),
+    };
   }
 
   #announce(created: Created): void {

@@ -1,0 +1,70 @@
+import { canonical } from "../checkpoint/canonical.ts";
+import { digest } from "../checkpoint/digest.ts";
+import type { Created } from "../checkpoint/records.ts";
+import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
+import { canonicalForm } from "../graph/mod.ts";
+import type { Engine } from "./engine.ts";
+import { runIdOf } from "./ids.ts";
+import { checkedRunId, checkedTags, moment, positive, type SubmitOptions } from "./options.ts";
+
+/** Revision 0 of a run, judged and ready to be appended. */
+export interface Beginning<S> {
+  readonly created: Created;
+  readonly state: S;
+}
+
+/**
+ * What a run begins with; nothing is written.
+ *
+ * @throws {ValidationError} the schema refuses the input
+ */
+export function beginning<S>(
+  engine: Engine<S>,
+  op: string,
+  input: unknown,
+  options: SubmitOptions,
+): Beginning<S> {
+  const { graph, runtime, rules } = engine;
+  const runId = options.runId !== undefined
+    ? checkedRunId(options.runId, op)
+    : options.idempotencyKey !== undefined
+    ? runIdOf(graph.id, options.idempotencyKey)
+    : runtime.uuid();
+  const inputDigest = digest(canonical(input, "the input"));
+  const state = rules.validator.input(input);
+  rules.measure(state);
+  const created: Created = {
+    type: "created",
+    runId,
+    graphId: graph.id,
+    graphVersion: graph.version,
+    form: canonicalForm(graph),
+    entry: graph.entry,
+    maxSteps: positive(options.maxSteps, DEFAULT_MAX_STEPS, op, "maxSteps"),
+    ...(options.deadline === undefined
+      ? {}
+      : { deadline: moment(options.deadline, runtime.now(), op, "deadline") }),
+    tags: checkedTags(options.tags ?? [], op),
+    inputDigest,
+  };
+  if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
+  return { created, state };
+}
+
+const DEFAULT_MAX_STEPS = 10_000;
+
+/**
+ * Settles what a conflicting append of revision 0 means: nothing, when the run that is there is this very one.
+ *
+ * @throws {RunExistsError} the id is taken by another run
+ */
+export async function sameRun<S>(engine: Engine<S>, created: Created, conflict: unknown): Promise<void> {
+  if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
+    throw conflict;
+  }
+  const found = await engine.log.load(created.runId, { state: false });
+  if (found === undefined) throw conflict;
+  const { runId, graphId, inputDigest } = found.checkpoint.run;
+  if (graphId !== created.graphId) throw new RunExistsError(runId, `another graph, ${graphId}`);
+  if (inputDigest !== created.inputDigest) throw new RunExistsError(runId, "another input");
+}

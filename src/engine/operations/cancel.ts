@@ -1,0 +1,115 @@
+import { evolve } from "../../checkpoint/evolve.ts";
+import type { Cursor } from "../../checkpoint/log.ts";
+import type { RecordEvent } from "../../checkpoint/records.ts";
+import { revise } from "../../checkpoint/revise.ts";
+import { CheckpointNotFoundError, isSuperstepError, MailboxConflictError } from "../../errors.ts";
+import type { Checkpoint } from "../../model/checkpoint.ts";
+import { announcements } from "../announce.ts";
+import type { FormerOwner } from "../coordinator.ts";
+import type { Engine } from "../engine.ts";
+import { notify } from "../events.ts";
+import { resultsDue } from "../inbox.ts";
+import { checkedReason, checkedRunId } from "../options.ts";
+import { LEASE_MS, POLL_MS } from "../ownership.ts";
+import { closings } from "../step.ts";
+import { vacate } from "../vacancy.ts";
+
+/** What became of a run that was to be cancelled. */
+export interface Cancellation {
+  readonly runId: string;
+  /** `completed` when the run had reached its end before. */
+  readonly status: "cancelled" | "completed";
+  /** Why it was cancelled: when it was cancelled more than once, the reason that was first. */
+  readonly reason?: string;
+}
+
+/**
+ * Cancels a run of any graph and version; neither its state nor its code is needed.
+ *
+ * 1. A run that nobody is at work on is cancelled by a record; of a run at work the mailbox asks its owner for that record.
+ *    Both check the mailbox, so that against an answer, a claim, a release and a completion one of the two wins.
+ * 2. Once the mailbox asks, the run can come to no other end: its owner, and whoever claims the run, must take that in.
+ * 3. What was accepted, due or known before the cancellation is recorded with it.
+ */
+export async function cancelRun<S>(
+  engine: Engine<S>,
+  runId: string,
+  reason = "requested",
+): Promise<Cancellation> {
+  checkedRunId(runId, "cancel");
+  checkedReason(reason, "cancel");
+  const { runtime, log } = engine;
+  const until = runtime.now() + PATIENCE_MS;
+  for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, POLL_MS / 4)) {
+    const cursor = await log.load(runId, { state: false });
+    if (cursor === undefined) throw new CheckpointNotFoundError(runId);
+    const asked = cursor.mailbox.content.cancel?.reason;
+    const end = endOf(cursor.checkpoint);
+    if (end !== undefined) return end;
+    try {
+      const former = await vacate(engine, cursor.checkpoint);
+      return await record(engine, cursor, asked ?? reason, former);
+    } catch (error) {
+      if (MOVED.some((code) => isSuperstepError(error, code))) continue;
+      if (!isSuperstepError(error, "RUN_BUSY")) throw error;
+    }
+    if (asked === undefined) await ask(engine, cursor.checkpoint, reason);
+    else if (runtime.now() >= until) return { runId, status: "cancelled", reason: asked };
+    await new Promise<void>((resolve) => runtime.wakeAt(runtime.now() + pause, resolve));
+  }
+}
+
+/** How long the owner of a run is given to record its cancellation, or its lease to run out. */
+const PATIENCE_MS = LEASE_MS + 2 * POLL_MS;
+const FIRST_PAUSE_MS = 1;
+
+/** Faults of a write that say that somebody else was first. */
+const MOVED = ["REVISION_CONFLICT", "MAILBOX_CONFLICT"];
+
+/** How a run ended, if it has. */
+function endOf({ run }: Checkpoint): Cancellation | undefined {
+  const { runId, status, cancelReason } = run;
+  if (status === "completed") return { runId, status };
+  return status === "cancelled" ? { runId, status, reason: cancelReason ?? "" } : undefined;
+}
+
+/** Cancels a run that nobody is at work on. */
+async function record<S>(
+  engine: Engine<S>,
+  cursor: Cursor<S>,
+  reason: string,
+  { absent }: FormerOwner,
+): Promise<Cancellation> {
+  const { checkpoint: before, mailbox } = cursor;
+  const { runId, revision, updatedAt, graphId } = before.run;
+  const at = Math.max(engine.runtime.now(), updatedAt);
+  const known: readonly RecordEvent[] = [
+    ...resultsDue(before, mailbox.content, [], at),
+    { type: "cancelled", reason },
+  ];
+  const events = [...known, ...closings(evolve(before, known, revision + 1, at), () => true, "cancelled")];
+  const { checkpoint: after } = await revise(engine.log, cursor, at, events, { absent, stateless: true });
+  if (graphId === engine.graph.id) {
+    for (const told of announcements(before, after, events)) notify(engine.hooks, engine.logger, told);
+  }
+  return { runId, status: "cancelled", reason };
+}
+
+/** Leaves the wish in the mailbox of a run that is at work, where its owner looks at once, or at its next poll. */
+async function ask<S>(engine: Engine<S>, { run }: Checkpoint, reason: string): Promise<void> {
+  const { store, log, runtime, ownership } = engine;
+  const { runId, graphId } = run;
+  const { mailbox } = await store.inspect(runId, 0, undefined);
+  if (mailbox === null) return;
+  try {
+    // deno-lint-ignore require-await
+    await log.post(runId, mailbox, async (content) => {
+      // Without an owner nobody would look; with a wish there is nothing to add.
+      if (content.owner === undefined || content.cancel !== undefined) throw new MailboxConflictError(runId);
+      return { mailbox: { ...content, cancel: { reason, at: runtime.now() } }, closed: [], graphId };
+    });
+  } catch (error) {
+    if (!isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
+  }
+  ownership.poke(runId);
+}
