@@ -136,6 +136,14 @@ test("S3: a system without a native build of @deno/kv is told what else there is
   }
 });
 
+test("S3: a locked file and one of another kind are told apart, without the driver's words", () => {
+  const locked = openFault("x.db", new Error("database is locked\n\nCaused by:\n Error code 5"));
+  assert.match(locked.message, /"x\.db" is locked by another program; close/);
+  const foreign = openFault("x.db", new Error("file is not a database\n\nStack backtrace:\n 0: <unknown>"));
+  assert.match(foreign.message, /"x\.db" is no Deno KV file/);
+  for (const { message } of [locked, foreign]) assert.doesNotMatch(message, /Error code|backtrace/);
+});
+
 test("S3: fewer checks than an append needs are refused when the store is opened", async () => {
   for (const maxChecks of [0, 9, NaN]) await rejects(denoKv("x.db", { maxChecks }), "STORE", { op: "open" });
 });

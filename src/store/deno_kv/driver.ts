@@ -90,13 +90,14 @@ async function opening<T>(path: string, kv: Promise<T>): Promise<T> {
 /** The error of a file that could not be opened. */
 export function openFault(path: string, cause: unknown): StoreError {
   const reasons = messageOf(cause) + (cause instanceof Error ? messageOf(cause.cause) : "");
-  const native = /napi|native binding|unsupported (os|architecture)/i.test(reasons);
-  return new StoreError(
-    "open",
-    native
-      ? "@deno/kv has no native build for this system (musl and some arm64 systems lack one); " +
-        "run on Deno, on a glibc image, or use memoryStore() or another store"
-      : `the file ${JSON.stringify(path)} cannot be opened; check that its folder exists and can be written`,
-    { cause },
-  );
+  const file = `the file ${JSON.stringify(path)}`;
+  const problem = /napi|native binding|unsupported (os|architecture)/i.test(reasons)
+    ? "@deno/kv has no native build for this system (musl and some arm64 systems lack one); " +
+      "run on Deno, on a glibc image, or use memoryStore() or another store"
+    : /database is locked|SQLITE_BUSY/i.test(reasons)
+    ? `${file} is locked by another program; close that program, or try again`
+    : /not a database|malformed/i.test(reasons)
+    ? `${file} is no Deno KV file, or a damaged one; give another path`
+    : `${file} cannot be opened; check that its folder exists and can be written`;
+  return new StoreError("open", problem, { cause });
 }
