@@ -296,7 +296,10 @@ export function memoryStore(): Store {
     async wakes(until, limit, options) {
       open("wakes");
       checkSignal("wakes", options);
-      const due = [...waking.values()].filter((row) => row.due <= until);
+      const after: Place | undefined = options?.after && [options.after.due, options.after.runId];
+      const due = [...waking.values()].filter((row) =>
+        row.due <= until && (after === undefined || comparePlaces([row.due, row.runId], after) > 0)
+      );
       due.sort((a, b) => comparePlaces([a.due, a.runId], [b.due, b.runId]));
       return due.slice(0, limitOf("wakes", limit)).map((row) => ({ ...row }));
     },

@@ -48,7 +48,7 @@ export interface Store {
   /** Open waits, oldest opened first. */
   waits(query: WaitQuery, options?: CallOptions): Promise<Page<WaitRow>>;
   /** Runs whose wake is due at `until` or before, earliest first. */
-  wakes(until: number, limit: number, options?: CallOptions): Promise<readonly WakeRow[]>;
+  wakes(until: number, limit: number, options?: WakeOptions): Promise<readonly WakeRow[]>;
 
   readonly owners: Owners;
 
@@ -68,6 +68,12 @@ export interface StoreInfo {
 /** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
+}
+
+/** Options of `wakes`. */
+export interface WakeOptions extends CallOptions {
+  /** Begins behind this row, whether or not it is still there. */
+  readonly after?: Pick<WakeRow, "due" | "runId">;
 }
 
 /** Where the head of a run was when it was last seen; given by the store, never made up. */

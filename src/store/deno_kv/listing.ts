@@ -1,5 +1,5 @@
 import { cursorAt, limitOf, matchesCatalog, matchesWait, type Place, placeOf } from "../query.ts";
-import type { CatalogQuery, CatalogRow, Page, WaitQuery, WaitRow, WakeRow } from "../store.ts";
+import type { CatalogQuery, CatalogRow, Page, WaitQuery, WaitRow, WakeOptions, WakeRow } from "../store.ts";
 import type { Key, KvEntry } from "./driver.ts";
 import { unframe } from "./frame.ts";
 import { catalogIndex, catalogKey, inboxIndex, waitKey, wakeIndex } from "./keys.ts";
@@ -79,8 +79,10 @@ export async function wakes(
   call: Call,
   until: number,
   limit: number,
+  after?: WakeOptions["after"],
 ): Promise<readonly WakeRow[]> {
-  const due = { start: wakeIndex, end: [...wakeIndex, until, true] };
+  const start = after === undefined ? wakeIndex : [...wakeIndex, after.due, after.runId, true];
+  const due = { start, end: [...wakeIndex, until, true] };
   const entries = await session.list(call, due, limitOf("wakes", limit));
   return entries.map(({ value }) => storedRow<WakeRow>(unframe(value, "a wake").meta, "a wake"));
 }

@@ -114,7 +114,7 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
     waits: (query, options) =>
       session.run("waits", undefined, options, (call) => waits(session, call, query)),
     wakes: (until, limit, options) =>
-      session.run("wakes", undefined, options, (call) => wakes(session, call, until, limit)),
+      session.run("wakes", undefined, options, (call) => wakes(session, call, until, limit, options?.after)),
     purge: (runId, options) => session.run("purge", runId, options, (call) => purge(session, call, runId)),
     sweep: ({ olderThan = sweepAfter, ...options } = {}) =>
       session.run(

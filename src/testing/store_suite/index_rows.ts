@@ -246,6 +246,23 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
+    title: "W1: wakes are read on from a row, also when it is gone, so that nobody's backlog hides another's",
+    run: async ({ store }) => {
+      const wake = (runId: string, due: number): WakeRow => ({ runId, graphId: "g", graphVersion: "v", due });
+      const rows = [["a", 1], ["b", 1], ["c", 2], ["d", 2], ["e", 3]] as const;
+      for (const [runId, due] of rows) {
+        await push(store, runId, null, { index: { wake: { to: wake(runId, due) } } });
+      }
+      const read = async (after: { due: number; runId: string }, until = 10, limit = 10) =>
+        (await store.wakes(until, limit, { after })).map(({ runId }) => runId);
+      assert.deepEqual(await read({ due: 1, runId: "a" }), ["b", "c", "d", "e"]);
+      assert.deepEqual(await read({ due: 1, runId: "b" }, 2, 1), ["c"]);
+      assert.deepEqual(await read({ due: 2, runId: "bb" }, 2), ["c", "d"]);
+      assert.deepEqual(await read({ due: 2, runId: "d" }, 2), []);
+      assert.deepEqual(await read({ due: 3, runId: "e" }), []);
+    },
+  },
+  {
     title:
       "STORE-6, H4: a purge removes everything of a run, and a run begun anew under its id sees nothing of it",
     run: async ({ store, second }) => {
