@@ -295,8 +295,8 @@ export class Coordinator<S> implements OwnedRun {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.cancel();
-    const { runId, status, cancelReason } = this.#cursor.checkpoint.run;
-    const cancelled = cancelReason === "deadline"
+    const { runId, status, cancelReason, cancelledAt = 0, deadline = Infinity } = this.#cursor.checkpoint.run;
+    const cancelled = cancelReason === "deadline" && deadline <= cancelledAt
       ? new RunDeadlineError(runId)
       : new RunCancelledError(runId, cancelReason ?? "");
     const why = status === "cancelled"

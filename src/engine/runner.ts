@@ -6,7 +6,7 @@ import {
   isSuperstepError,
   RunAbortedError,
 } from "../errors.ts";
-import { mermaid, type Topology, topology } from "../graph/mod.ts";
+import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isId } from "../model/ids.ts";
@@ -29,6 +29,7 @@ import {
   type SubmitOptions,
   type WorkOptions,
 } from "./options.ts";
+import { statusesOf } from "./picture.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { vacate } from "./vacancy.ts";
 import { resultOf, Work } from "./work.ts";
@@ -73,18 +74,21 @@ export class Runner<S, I = unknown> {
 
   /** The graph as Mermaid text; with a run id, its vertices carry their status in the newest step. */
   async mermaid(runId?: string): Promise<string> {
-    if (runId === undefined) return mermaid(this.#engine.graph);
-    const { checkpoint } = await this.#loader.load(runId, { state: false });
-    const statuses = new Map<string, ExecutionStatus>(checkpoint.path.map((id) => [id, "done"]));
-    for (const id of checkpoint.frontier) {
-      const found = [...checkpoint.executions.values()].filter((x) => x.vertexId === id).map((x) => x.status);
-      const all = checkpoint.maps.get(id)?.count ?? 1;
-      const rest: ExecutionStatus = found.length === all && found.every((s) => s === "done")
-        ? "done"
-        : "pending";
-      statuses.set(id, LOUDEST.find((status) => found.includes(status)) ?? rest);
-    }
-    return mermaid(this.#engine.graph, Object.fromEntries(statuses));
+    return mermaid(this.#engine.graph, await this.#statuses(runId));
+  }
+
+  /**
+   * The graph as an SVG document that stands alone and follows the reader's light or dark scheme; with a run id, its
+   * vertices carry their status in the newest step.
+   */
+  async svg(runId?: string): Promise<string> {
+    return await svg(this.topology(), { status: await this.#statuses(runId) });
+  }
+
+  /** How the vertices of a run stand; without a run they do not stand anyhow. */
+  async #statuses(runId: string | undefined): Promise<Readonly<Record<string, ExecutionStatus>>> {
+    if (runId === undefined) return {};
+    return statusesOf((await this.#loader.load(checkedRunId(runId, "draw"), { state: false })).checkpoint);
   }
 
   /** Starts a run and waits until it is over or interrupted: `(await start(input, options)).result()`. */
@@ -130,6 +134,7 @@ export class Runner<S, I = unknown> {
     } catch (error) {
       await sameRun(this.#engine, created, error);
     }
+    this.#engine.ownership.poke(runId);
     return { runId };
   }
 
@@ -272,6 +277,3 @@ export class Runner<S, I = unknown> {
     };
   }
 }
-
-/** What a map vertex shows when its items differ. */
-const LOUDEST: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];

@@ -39,7 +39,7 @@ export async function cancelRun<S>(
   checkedRunId(runId, "cancel");
   checkedReason(reason, "cancel");
   const { runtime, log } = engine;
-  const until = runtime.now() + PATIENCE_MS;
+  const until = runtime.elapsed() + PATIENCE_MS;
   for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, POLL_MS / 4)) {
     const cursor = await log.load(runId, { state: false });
     if (cursor === undefined) throw new CheckpointNotFoundError(runId);
@@ -54,8 +54,8 @@ export async function cancelRun<S>(
       if (!isSuperstepError(error, "RUN_BUSY")) throw error;
     }
     if (asked === undefined) await ask(engine, cursor.checkpoint, reason);
-    else if (runtime.now() >= until) return { runId, status: "cancelled", reason: asked };
-    await new Promise<void>((resolve) => runtime.wakeAt(runtime.now() + pause, resolve));
+    else if (runtime.elapsed() >= until) return { runId, status: "cancelled", reason: asked };
+    await new Promise<void>((resolve) => runtime.wakeIn(pause, resolve));
   }
 }
 
