@@ -12,10 +12,10 @@
  */
 
 // Declaring
-export { Graph, OnError, Retry, Timeout, Vertex, Workflow } from "./src/decorators/mod.ts";
-export { defineWait } from "./src/model/wait.ts";
+export { defineWait, Graph, OnError, Retry, Timeout, Vertex, Workflow } from "./src/decorators/mod.ts";
 export type {
   Annotation,
+  DefineWaitOptions,
   GraphDecoratorOptions,
   GraphErrorHandler,
   MapVertexOptions,
@@ -37,8 +37,8 @@ export type {
   TaskClass,
   TimeoutPolicy,
 } from "./src/model/definition.ts";
-export type { DefineWaitOptions, WaitDefinition, WaitKind } from "./src/model/wait.ts";
-export type { Duration } from "./src/model/durations.ts";
+export type { WaitDefinition, WaitKind } from "./src/model/wait.ts";
+export type { Duration, DurationUnit } from "./src/model/durations.ts";
 
 // What a task sees
 export type {

@@ -1,4 +1,6 @@
 export type { Annotation } from "./annotation.ts";
+export { defineWait } from "./define_wait.ts";
+export type { DefineWaitOptions } from "./define_wait.ts";
 export { Graph } from "./graph.ts";
 export type { GraphDecoratorOptions } from "./graph.ts";
 export { OnError } from "./on_error.ts";

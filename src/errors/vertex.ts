@@ -1,3 +1,4 @@
+import type { Duration } from "../model/durations.ts";
 import { reasonOf, SuperstepError } from "./base.ts";
 
 /** A vertex that failed, with the code that failed in it and the attempt it failed at. */
@@ -39,7 +40,7 @@ export class RetryLater extends SuperstepError {
   override readonly code = "RETRY_LATER";
   readonly data?: unknown;
   constructor(
-    readonly delay: number | string,
+    readonly delay: Duration,
     message?: string,
     options?: ErrorOptions & { readonly data?: unknown },
   ) {

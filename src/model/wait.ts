@@ -1,5 +1,4 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { BuildError } from "../errors.ts";
 import { type Duration, toMs } from "./durations.ts";
 import { isId } from "./ids.ts";
 
@@ -9,34 +8,6 @@ export interface WaitDefinition<T = unknown> {
   readonly schema: StandardSchemaV1<unknown, T>;
   /** How long after its opening the wait expires. @default never */
   readonly deadline?: Duration;
-}
-
-/** Options of {@link defineWait}. */
-export interface DefineWaitOptions {
-  /** How long after its opening the wait expires. @default never */
-  readonly deadline?: Duration;
-}
-
-/**
- * Declares an awaited answer. List it under `waits` of a vertex and open it with `ctx.waitFor`.
- *
- * @throws {BuildError} when the name is no id, the schema no Standard Schema, or the deadline no positive duration
- *
- * @example
- * ```ts
- * const Approved = defineWait("approved", z.object({ by: z.string() }), { deadline: "7d" });
- * ```
- */
-export function defineWait<T>(
-  name: string,
-  schema: StandardSchemaV1<unknown, T>,
-  options: DefineWaitOptions = {},
-): WaitDefinition<T> {
-  const { deadline } = options;
-  const wait: WaitDefinition<T> = { name, schema, ...(deadline === undefined ? {} : { deadline }) };
-  const problem = waitProblem(wait);
-  if (problem !== undefined) throw new BuildError("defineWait", problem, { name });
-  return Object.freeze(wait);
 }
 
 /** What is wrong with a wait definition and what to do, or `undefined` when nothing is. */

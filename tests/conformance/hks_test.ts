@@ -221,7 +221,7 @@ test("HKS-15: a run that its deadline cancels tells of its end once, as cancelle
 });
 
 test("HKS-18, HKS-23: what could not be appended is told to nobody: no checkpoint, no outcome, no end; the status stays", async () => {
-  for (const deadline of [undefined, "5s"]) {
+  for (const deadline of [undefined, "5s"] as const) {
     const lab = new Lab();
     const { hooks, events } = recorder();
     const store: Store = {

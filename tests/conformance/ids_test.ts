@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { compile } from "../../src/compile.ts";
 import type { RunResult } from "../../src/engine/result.ts";
 import { ArgumentError, BuildError } from "../../src/errors.ts";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { memoryStore } from "../../src/store/memory.ts";

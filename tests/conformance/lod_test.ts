@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { GraphBuilder } from "../../mod.ts";
-import type { CompiledGraph, Runner } from "../../mod.ts";
+import type { CompiledGraph, Duration, Runner } from "../../mod.ts";
 import type { Execution } from "../../src/model/checkpoint.ts";
 import { appendBytes, type Damage, damage, storedCheckpoint } from "../waits/damage.ts";
 import { INPUT, Lab, type State } from "../waits/lab.ts";
 
 /** A run of two vertices in one step, `a` waiting and `b` done, after a first step `start`. */
-async function paused(options: { readonly id?: string; readonly deadline?: string } = {}) {
+async function paused(options: { readonly id?: string; readonly deadline?: Duration } = {}) {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { CheckpointNotFoundError, SerializationError, ValidationError } from "../../src/errors.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { VertexFailure } from "../../src/model/failure.ts";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import {
   chainOf,
   completed,

@@ -1,6 +1,6 @@
 /** One graph with everything that a run can do between its start and its end. */
 import { z } from "zod";
-import { defineWait, FatalError, GraphBuilder } from "../../mod.ts";
+import { defineWait, type Duration, FatalError, GraphBuilder } from "../../mod.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { CrashScenario, FakeAnswers } from "../../src/testing/mod.ts";
 
@@ -26,7 +26,7 @@ const ABOVE_ONE_OP = 900 * 1024;
 export interface Doing {
   happen(key: string, name?: string): void;
   /** Takes that long, whatever the clock. */
-  sleep(by: string): Promise<void>;
+  sleep(by: Duration): Promise<void>;
 }
 
 const later = <T>(what: string) => ({

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Duration } from "../../mod.ts";
 import { FatalError, RetryLater, VertexTimeoutError } from "../../src/errors.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { RetryPolicy } from "../../src/model/definition.ts";
@@ -66,7 +67,7 @@ test("O3: a backoff function sees the attempt that failed and its error", async 
   assert.deepEqual(seen, [1, boom, 2, boom]);
 });
 
-for (const backoff of ["10s", "1h"]) {
+for (const backoff of ["10s", "1h"] as const) {
   test(`O3: a failed attempt and its ${backoff} of backoff survive a crash: what is left of both is used`, async () => {
     const graph = single({
       retry: { maxAttempts: 3, backoff: { initial: backoff, factor: 1 } },
@@ -152,7 +153,7 @@ test("T7: a FatalError is never retried and keeps its data", async () => {
 });
 
 test("T7: a RetryLater sets the time of the next attempt, whatever the backoff, within the attempts there are", async () => {
-  const delays: (string | number)[] = ["5s", 250, "1m"];
+  const delays: Duration[] = ["5s", 250, "1m"];
   const e = engine(
     single({
       retry: { maxAttempts: 4, backoff: { initial: "1h" } },
@@ -174,7 +175,7 @@ test("T7: a RetryLater sets the time of the next attempt, whatever the backoff, 
 });
 
 test("T7: a RetryLater whose delay is no duration is the vertex's fault", async () => {
-  for (const delay of [NaN, Infinity, "soon"]) {
+  for (const delay of [NaN, Infinity, "soon" as Duration]) {
     const e = engine(single({
       retry: { maxAttempts: 3 },
       run: () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { VertexTimeoutError } from "../../src/errors.ts";
 import type { TaskContext } from "../../src/model/context.ts";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import {
   completed,
   engine,

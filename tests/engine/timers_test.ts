@@ -76,7 +76,7 @@ test("O4, FC-15: a released sleep is woken by recover at its due time, by one pr
   assert.deepEqual([e.ran(), (await e.eventsOf(run.runId, "resolved")).length], [2, 1]);
 });
 
-for (const due of [0, -5, "-1h", new Date(0)]) {
+for (const due of [0, -5, "-1h", new Date(0)] as const) {
   test(`O4, FC-15: a sleep until ${due instanceof Date ? "a past date" : due} is due at once`, async () => {
     const e = engine(sleeper(due));
     const begin = e.clock.now();
@@ -85,7 +85,17 @@ for (const due of [0, -5, "-1h", new Date(0)]) {
   });
 }
 
-for (const bad of [NaN, Infinity, -Infinity, "soon", "", new Date(NaN), undefined as never]) {
+for (
+  const bad of [
+    NaN,
+    Infinity,
+    -Infinity,
+    "soon" as Duration,
+    "" as Duration,
+    new Date(NaN),
+    undefined as never,
+  ]
+) {
   test(`O4, FC-15: a sleep of ${String(bad) || "an empty text"} is refused as the vertex's fault, and no timer is left`, async () => {
     const e = engine(sleeper(bad));
     const { failures, waits } = interrupted(await e.run(notes()), "errored");
@@ -142,7 +152,7 @@ test("O4, FC-15: with the real clock a sleep of 30 days or 10 years does not fir
     ...systemRuntime,
     wakeAt: (at, run, options) => systemRuntime.wakeAt(at, () => (callbacks++, run()), options),
   };
-  for (const until of ["30d", "10y", 2 ** 31, 2 ** 40]) {
+  for (const until of ["30d", "10y", 2 ** 31, 2 ** 40] as const) {
     let woke = 0;
     const abort = new AbortController();
     t.after(() => abort.abort());

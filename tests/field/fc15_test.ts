@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as realTimer } from "node:timers/promises";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait, WaitExpiredError } from "../../mod.ts";
+import { defineWait, type Duration, WaitExpiredError } from "../../mod.ts";
 import type { Runtime } from "../../mod.ts";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { INPUT, interrupted, Lab } from "../waits/lab.ts";
@@ -81,7 +81,7 @@ test("FC-15: with the real platform timer 30 days do not fire at once and cost f
   await assert.rejects(handle.result(), { name: "RunAbortedError" });
 });
 
-for (const deadline of [NaN, Infinity, "forever", new Date(NaN)]) {
+for (const deadline of [NaN, Infinity, "forever" as Duration, new Date(NaN)]) {
   test(`FC-15, E1: a run deadline of ${JSON.stringify(String(deadline))} is refused before anything is written`, async () => {
     const lab = new Lab();
     const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Duration } from "../../mod.ts";
 import { z } from "zod";
 import type { BuildError } from "../../src/errors.ts";
 import type { CompiledVertex } from "../../src/model/definition.ts";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import { newBuilder, type State, vertex, wrong } from "./fixtures.ts";
 
 type More = Parameters<typeof vertex>[1];
@@ -158,7 +159,7 @@ test("T3: defineWait refuses a malformed name, a schema that is none and an inva
   };
   assert.throws(() => defineWait("", z.string()), error(/named ""/));
   assert.throws(() => defineWait("a", wrong({})), error(/no Standard Schema/));
-  for (const deadline of [0, -1, "-1s", NaN, Infinity, "soon"]) {
+  for (const deadline of [0, "0s", -1, "-1s", NaN, Infinity, "soon" as Duration] as const) {
     assert.throws(() => defineWait("a", z.string(), { deadline }), error(/deadline/));
   }
   const wait = defineWait("a", z.string(), { deadline: "7d" });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { canonicalForm, describeVersionDifference, type GraphBuilder } from "../../src/graph/mod.ts";
 import type { GraphEnds } from "../../src/graph/mod.ts";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import { Echo, graphWith, newBuilder, type State, vertex } from "./fixtures.ts";
 
 const AB: GraphEnds = { entry: "a", finish: "b" };

@@ -9,7 +9,7 @@ import { Graph, OnError, Retry, Timeout, Vertex, Workflow } from "../../src/deco
 import { GraphBuilder } from "../../src/graph/mod.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { CompiledGraph, Task } from "../../src/model/definition.ts";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import { graphOf } from "../../src/scanner/mod.ts";
 
 interface Query {

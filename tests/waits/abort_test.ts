@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Duration } from "../../mod.ts";
 import { freezable, gate, INPUT, Lab, recorded } from "./lab.ts";
 
 /** A vertex that notes why its signal was aborted, and never ends by itself. */
@@ -96,7 +97,7 @@ test("E11: an aborted signal stops a start and a resume before anything is writt
 test("E11: every body sees a reason that tells timeout, deadline, shutdown and lost ownership apart", async () => {
   const names: string[] = [];
   const lab = new Lab();
-  const seeing = (id: string, timeout?: string) =>
+  const seeing = (id: string, timeout?: Duration) =>
     lab.graph({
       a: {
         ...(timeout === undefined ? {} : { timeout }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait } from "../../src/model/wait.ts";
+import { defineWait } from "../../src/decorators/mod.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { InterruptedResult } from "../../src/engine/result.ts";
 import { engine, graphOf, notes } from "../support/graphs.ts";

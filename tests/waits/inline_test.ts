@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait } from "../../mod.ts";
+import { defineWait, type Duration } from "../../mod.ts";
 import { gate, INPUT, interrupted, Lab } from "./lab.ts";
 
 const Ok = defineWait("ok", z.string());
@@ -27,7 +27,7 @@ for (const [inlineTimers, ms, status] of [["2h", "90m", "completed"], [0, 1, "in
   });
 }
 
-for (const inlineTimers of [NaN, -1, Infinity, "soon"]) {
+for (const inlineTimers of [NaN, -1, Infinity, "soon" as Duration]) {
   test(`D9: inlineTimers ${inlineTimers} is refused`, () => {
     const lab = new Lab();
     const graph = lab.graph({ a: { body: () => 0 } });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { compile as compileGraph, GraphBuilder } from "../../mod.ts";
 import type { CompiledGraph, CompileOptions, ErrorHandler, Hooks, InterruptedResult } from "../../mod.ts";
 import type { RetryPolicy, RouteOptions, RunEvent, Runner, RunResult, RunView, Store } from "../../mod.ts";
-import type { TaskContext, TimeoutPolicy, WaitDefinition } from "../../mod.ts";
+import type { Duration, TaskContext, TimeoutPolicy, WaitDefinition } from "../../mod.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { VirtualClock } from "../../src/testing/virtual_clock.ts";
 
@@ -21,7 +21,7 @@ export interface Spec {
   readonly join?: "any" | "all";
   readonly waits?: readonly WaitDefinition[];
   readonly retry?: RetryPolicy;
-  readonly timeout?: string | number | TimeoutPolicy;
+  readonly timeout?: Duration | TimeoutPolicy;
   readonly onError?: ErrorHandler<State> | readonly ErrorHandler<State>[];
   readonly select?: (state: Readonly<State>) => unknown;
   readonly each?: (state: Readonly<State>) => readonly unknown[];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait } from "../../mod.ts";
+import { defineWait, type Duration } from "../../mod.ts";
 import type { TaskContext } from "../../mod.ts";
 import { INPUT, interrupted, Lab, openId } from "./lab.ts";
 
@@ -9,7 +9,7 @@ const Ok = defineWait("ok", z.string());
 const Other = defineWait("other", z.string());
 const WAITS = [Ok, Other];
 
-const race = (ctx: TaskContext, ms: string) =>
+const race = (ctx: TaskContext, ms: Duration) =>
   Promise.race([ctx.waitFor(Ok), ctx.sleep("limit", ms).then(() => "timer")]);
 
 test("T2: a race of an answer against a timer is won by the answer when it comes first; the timer closes", async () => {

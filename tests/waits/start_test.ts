@@ -54,7 +54,7 @@ const BAD: readonly StartOptions[] = [
   { concurrency: 0 },
   { concurrency: -1 },
   { concurrency: NaN },
-  { deadline: "whenever" },
+  { deadline: "whenever" as never },
 ];
 
 for (const options of BAD) {

@@ -72,7 +72,7 @@ for (
   });
 }
 
-for (const bad of [NaN, Infinity, -Infinity, "soon", "", "5 parsecs", new Date(NaN)]) {
+for (const bad of [NaN, Infinity, -Infinity, ...["soon", "", "5 parsecs"] as never[], new Date(NaN)]) {
   test(`O4: the duration ${JSON.stringify(String(bad))} is refused by sleep, waitFor and interrupt, though the body swallows it`, async () => {
     const lab = new Lab();
     const uses: Record<string, (ctx: TaskContext) => unknown> = {
@@ -101,7 +101,7 @@ for (const bad of [NaN, Infinity, -Infinity, "soon", "", "5 parsecs", new Date(N
   });
 }
 
-for (const due of [0, -5, "-3h", new Date(0)]) {
+for (const due of [0, -5, "-3h", new Date(0)] as const) {
   test(`O4: a sleep of ${JSON.stringify(due)} is due now`, async () => {
     const lab = new Lab();
     const start = lab.clock.now();

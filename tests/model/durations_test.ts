@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Duration, toMs } from "../../src/model/durations.ts";
+
+test("D9: a duration is milliseconds, or a number and a unit", () => {
+  const known: readonly (readonly [Duration, number])[] = [
+    [250, 250],
+    ["200ms", 200],
+    ["1 millisecond", 1],
+    ["30s", 30_000],
+    ["1.5 seconds", 1_500],
+    ["2m", 120_000],
+    ["2 min", 120_000],
+    ["1h", 3_600_000],
+    ["7d", 7 * 86_400_000],
+    ["2 days", 2 * 86_400_000],
+    ["1 week", 7 * 86_400_000],
+    ["1y", 365.25 * 86_400_000],
+    ["-1s", -1_000],
+    ["0s", 0],
+    ["0.0 h", 0],
+  ];
+  for (const [duration, ms] of known) assert.equal(toMs(duration), ms, String(duration));
+  for (const text of [" 30s ", "30S", "5 Minutes", ".5s"]) assert.ok(toMs(text)! > 0, text);
+});
+
+test("D9: NaN, infinities and texts without a known unit are no durations", () => {
+  for (
+    const wrong of [NaN, Infinity, "", "5", "0", "s", "0 parsecs", "5 parsecs", "1e3s", "1 s s", null, {}]
+  ) {
+    assert.equal(toMs(wrong), undefined, String(wrong));
+  }
+});
