@@ -1,6 +1,6 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { isSuperstepError, RunAbortedError } from "../errors.ts";
+import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
 import type { Store } from "../store/store.ts";
 import { resumeAnswers } from "./answers.ts";
@@ -8,6 +8,7 @@ import type { FormerOwner } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
+import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
@@ -15,6 +16,7 @@ import type { RunResult } from "./result.ts";
 import { pausedFailures } from "./step.ts";
 import { nextDue } from "./superstep.ts";
 import { isAlive, vacate } from "./vacancy.ts";
+import { settleWake } from "./wakes.ts";
 import { resultOf, Work } from "./work.ts";
 
 /**
@@ -76,6 +78,10 @@ export class Claims<S> {
     const answers = resumeAnswers(graph, cursor, options, now);
     const failed = retry ? pausedFailures(checkpoint) : [];
     const halted = retry && checkpoint.halt !== undefined;
+    // Whatever comes in, a halt is lifted by a resume alone; only the end of the run's time goes before it.
+    if (!retry && checkpoint.halt !== undefined && (checkpoint.run.deadline ?? Infinity) > now) {
+      return undefined;
+    }
     const due = nextDue(checkpoint.executions);
     const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 &&
       !halted &&
@@ -114,8 +120,16 @@ export class Claims<S> {
     }
     const handles: RunHandle<S>[] = [];
     for (const runId of left) {
-      const handle = await this.recoverOne(runId, options);
-      if (handle !== undefined) handles.push(handle);
+      try {
+        const handle = await this.recoverOne(runId, options);
+        if (handle !== undefined) handles.push(handle);
+      } catch (error) {
+        // One run that is damaged beyond a record of it keeps nobody from the others.
+        if (isSuperstepError(error, "STORE")) throw error;
+        this.#engine.logger.warn(`superstep: run ${runId} cannot be taken over: ${reasonOf(error)}`, {
+          runId,
+        });
+      }
     }
     return handles;
   }
@@ -123,6 +137,7 @@ export class Claims<S> {
   /** Says once of each run that other code must go on with it. */
   #passOver(runId: string, graphVersion: string): void {
     if (this.#passedOver.has(runId)) return;
+    if (this.#passedOver.size >= BATCH) this.#passedOver.clear();
     this.#passedOver.add(runId);
     this.#engine.logger.warn(
       `superstep: run ${runId} is due, but this code has another version of its graph`,
@@ -139,7 +154,7 @@ export class Claims<S> {
     const { owners } = this.#store;
     const left = new Set<string>();
     for (const owner of await owners.list()) {
-      if (isAlive(owner, this.#engine.runtime.now())) continue;
+      if (this.#engine.ownership.isOwn(owner.ownerId) || isAlive(owner, this.#engine.runtime.now())) continue;
       if (!owner.buried && !await owners.bury(owner.ownerId, owner.beatVersion)) continue;
       const runs = await owners.ownedBy(owner.ownerId, BATCH);
       if (runs.length === 0) await owners.forget(owner.ownerId);
@@ -148,39 +163,48 @@ export class Claims<S> {
     return left;
   }
 
-  /** Claims one run without an owner, or puts it off; `undefined` when it is not this runner's to work on. */
+  /** Claims one run without an owner, or puts it off; `undefined` when there is nothing of it to work on here. */
   async recoverOne(runId: string, options: WorkOptions): Promise<RunHandle<S> | undefined> {
-    const { graph, runtime, limits, log } = this.#engine;
     const settings = settingsOf("recover", options);
     try {
-      return await this.asOwner(async (owner) => {
-        const found = await log.load(runId, { state: false });
-        const of = found?.checkpoint.run;
-        if (of?.graphId !== graph.id) return undefined;
-        if (of.graphVersion !== graph.version) {
-          this.#passOver(runId, of.graphVersion);
-          return undefined;
-        }
-        const cursor = await this.#loader.load(runId);
-        const { run } = cursor.checkpoint;
-        if (run.status === "completed" || run.status === "cancelled") return undefined;
-        // A run that is put off after a crash waits its time, also when somebody follows it.
-        if ((cursor.mailbox.content.wake ?? 0) > runtime.now()) return undefined;
-        const former = await vacate(this.#engine, cursor.checkpoint);
-        const recoveries = run.recoveries + 1;
-        if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
-          const wake = runtime.now() + recoveryDelay(recoveries, runtime.random());
-          await log.defer(cursor, former.absent, wake);
-          return undefined;
-        }
-        const facts = this.resumeFacts(cursor, owner, options, false);
-        if (facts === undefined) return undefined;
-        return await this.claim(cursor, owner, settings, facts, former);
-      });
+      return await this.asOwner((owner) => this.#take(runId, owner, settings, options));
     } catch (error) {
       if (LOST_CLAIM.some((code) => isSuperstepError(error, code))) return undefined;
+      if (isSuperstepError(error, "GRAPH_VERSION_MISMATCH")) {
+        this.#passOver(runId, String(error.fields.actual));
+        return undefined;
+      }
+      if (await haltUnloadable(this.#engine, runId, error)) return undefined;
       throw error;
     }
+  }
+
+  async #take(
+    runId: string,
+    owner: Owner,
+    settings: RunSettings,
+    options: WorkOptions,
+  ): Promise<RunHandle<S> | undefined> {
+    const { runtime, limits, log } = this.#engine;
+    const cursor = await this.#loader.load(runId);
+    const { run } = cursor.checkpoint;
+    if (run.status === "completed" || run.status === "cancelled") return undefined;
+    const { wake } = cursor.mailbox.content;
+    // A run that is put off after a crash waits its time, also when somebody follows it.
+    if ((wake ?? 0) > runtime.now()) return undefined;
+    const former = await vacate(this.#engine, cursor.checkpoint);
+    const recoveries = run.recoveries + 1;
+    if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
+      const later = runtime.now() + recoveryDelay(recoveries, runtime.random());
+      await log.defer(cursor, former.absent, later);
+      return undefined;
+    }
+    const facts = this.resumeFacts(cursor, owner, options, false);
+    if (facts === undefined) {
+      if (wake !== undefined) await settleWake(this.#engine, cursor);
+      return undefined;
+    }
+    return await this.claim(cursor, owner, settings, facts, former);
   }
 
   /** Waits for a run that is at work elsewhere, and takes it over when its process is dead. */
@@ -211,8 +235,15 @@ export class Claims<S> {
 const MAX_CLAIMS = 20;
 const BATCH = 1_000;
 
-/** Faults of a claim that only say that somebody else was first. */
-const LOST_CLAIM = ["RUN_BUSY", "REVISION_CONFLICT", "OWNERSHIP_LOST", "CHECKPOINT_NOT_FOUND"];
+/** Faults of a claim that only say that somebody else was first, or that the run is another's. */
+const LOST_CLAIM = [
+  "RUN_BUSY",
+  "REVISION_CONFLICT",
+  "MAILBOX_CONFLICT",
+  "OWNERSHIP_LOST",
+  "CHECKPOINT_NOT_FOUND",
+  "GRAPH_MISMATCH",
+];
 
 /** How long a run waits before it is recovered for the n-th time without progress: 1 s doubling to 5 min, jittered. */
 function recoveryDelay(recoveries: number, random: number): number {

@@ -76,7 +76,9 @@ test("IDS-05: what the source of ids throws is what the start throws, and nothin
   };
   const failing: Runtime = {
     now: () => clock.now(),
+    elapsed: () => clock.elapsed(),
     wakeAt: (...timer) => clock.wakeAt(...timer),
+    wakeIn: (...timer) => clock.wakeIn(...timer),
     macrotask: (run) => clock.macrotask(run),
     random: () => clock.random(),
     uuid,

@@ -1,0 +1,41 @@
+import { evolve } from "../checkpoint/evolve.ts";
+import type { RecordEvent } from "../checkpoint/records.ts";
+import { isSuperstepError, messageOf } from "../errors.ts";
+import { announcements } from "./announce.ts";
+import type { Engine } from "./engine.ts";
+import { notify } from "./events.ts";
+import { vacate } from "./vacancy.ts";
+
+/** Faults of loading that stay as long as the code and what is stored stay as they are. */
+const LASTING = ["CHECKPOINT_DECODE", "UNKNOWN_VERTEX"];
+
+/**
+ * Halts a run that this code cannot load, so that it is listed with its reason instead of being tried for ever; a resume
+ * by code that can load it goes on where it stood. False when the fault may pass, or when not even a halt can be recorded.
+ */
+export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault: unknown): Promise<boolean> {
+  if (!LASTING.some((code) => isSuperstepError(fault, code))) return false;
+  const { log, runtime } = engine;
+  let cursor;
+  try {
+    cursor = await log.load(runId, { state: false });
+  } catch (error) {
+    if (LASTING.some((code) => isSuperstepError(error, code))) return false;
+    throw error;
+  }
+  if (cursor === undefined) return false;
+  const { checkpoint: before } = cursor;
+  const { absent } = await vacate(engine, before);
+  const { revision, updatedAt, step } = before.run;
+  const events: readonly RecordEvent[] = [
+    { type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } },
+  ];
+  const checkpoint = evolve(before, events, revision + 1, Math.max(runtime.now(), updatedAt));
+  await log.append(cursor, { events, checkpoint, absent, stateless: true });
+  for (const told of announcements(before, checkpoint, events)) notify(engine.hooks, engine.logger, told);
+  engine.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
+    runId,
+    problem: messageOf(fault),
+  });
+  return true;
+}
