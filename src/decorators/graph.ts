@@ -1,7 +1,7 @@
 import { BuildError } from "../errors.ts";
 import { type Annotation, annotation, nameOf } from "./annotation.ts";
 import { isWorkflow, prependOwn, records } from "./metadata.ts";
-import { callerModule } from "./origin.ts";
+import { callerOrigin } from "./origin.ts";
 import type { WorkflowClass } from "./workflow.ts";
 
 /** Options of {@link Graph}. */
@@ -16,12 +16,12 @@ export interface GraphDecoratorOptions {
 
 /** Makes a class that extends `Workflow(schema)` a graph with a pinned id. */
 export function Graph(options: GraphDecoratorOptions): Annotation<WorkflowClass<unknown>> {
-  const module = callerModule(options.module);
+  const origin = callerOrigin(options.module);
   const { id, version } = options;
   return annotation("@Graph", (cls) => {
     if (!isWorkflow(cls)) {
       throw new BuildError("@Graph", `class ${nameOf(cls)} does not extend Workflow(schema); let it do so`);
     }
-    prependOwn(cls, records.graph, Object.freeze({ id, version, module }));
+    prependOwn(cls, records.graph, Object.freeze({ id, version, ...origin }));
   });
 }

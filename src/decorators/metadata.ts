@@ -14,6 +14,7 @@ import type { Duration } from "../model/durations.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { claimCopy } from "../runtime/copy.ts";
 import { VERSION } from "../runtime/version.ts";
+import type { Origin } from "./origin.ts";
 
 const copy = claimCopy(VERSION, import.meta.url);
 
@@ -27,14 +28,13 @@ export type AnyClass = abstract new (...args: never[]) => object;
 export type GraphReference = AnyClass | (() => AnyClass | undefined);
 
 /** Written by `@Graph` on a workflow class. */
-export interface GraphRecord {
+export interface GraphRecord extends Origin {
   readonly id: string;
   readonly version: number | undefined;
-  readonly module: string | undefined;
 }
 
 /** Written by `@Vertex` on a task class. */
-export interface VertexRecord {
+export interface VertexRecord extends Origin {
   readonly graph: GraphReference;
   readonly id: string;
   readonly entry: boolean;
@@ -43,7 +43,6 @@ export interface VertexRecord {
   readonly route: RouteOptions<never, string> | undefined;
   /** Handed to the builder as it is. */
   readonly binding: VertexBinding;
-  readonly module: string | undefined;
 }
 
 /** The part of a {@link VertexRecord} that only the builder understands. */

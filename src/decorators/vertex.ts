@@ -4,7 +4,7 @@ import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { type Annotation, annotation, nameOf, requireGraph } from "./annotation.ts";
 import { noteBound, prependOwn, records, type VertexBinding, type VertexRecord } from "./metadata.ts";
-import { callerModule } from "./origin.ts";
+import { callerOrigin } from "./origin.ts";
 import type { WorkflowReference } from "./workflow.ts";
 
 /** What every vertex has, however its input is selected. */
@@ -83,7 +83,7 @@ export function Vertex<S, I, O, const T extends string>(
   options: MapVertexOptions<S, I, O, T>,
 ): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;
 export function Vertex(options: ErasedOptions): Annotation {
-  const module = callerModule(options.module);
+  const origin = callerOrigin(options.module);
   return annotation("@Vertex", (cls) => {
     const graph = requireGraph("@Vertex", cls, options.graph);
     for (const wait of Array.isArray(options.waits) ? options.waits : []) {
@@ -107,7 +107,7 @@ export function Vertex(options: ErasedOptions): Annotation {
         ...(each === undefined ? {} : { each }),
         reduce,
       }),
-      module,
+      ...origin,
     });
     prependOwn(cls, records.vertex, vertex);
     noteBound(Object.freeze({ cls, vertex }));

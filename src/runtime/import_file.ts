@@ -1,4 +1,4 @@
-import { BuildError, reasonOf } from "../errors.ts";
+import { BuildError } from "../errors.ts";
 import { host } from "./host.ts";
 
 const TYPESCRIPT = /\.[mc]?tsx?$/;
@@ -46,12 +46,9 @@ function failedByLanguage(cause: unknown): boolean {
 
 function languageFault(cause: unknown): BuildError {
   return new BuildError(
-    "scan",
-    `Node cannot read it (${
-      reasonOf(cause)
-    }): it runs no TypeScript with decorators by itself; install tsx in the ` +
-      "project (npm install --save-dev tsx), which is then found, or start the program with npx tsx, or give the " +
-      "JavaScript that tsc or another compiler made of it",
+    "Node",
+    "it runs no TypeScript and no decorators by itself; install tsx in the project (npm install --save-dev tsx), where " +
+      "it is found, or start the program with npx tsx, or give the JavaScript that tsc or another compiler writes",
     {},
     { cause },
   );

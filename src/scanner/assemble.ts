@@ -9,6 +9,7 @@ import {
   records,
   settlePending,
 } from "../decorators/metadata.ts";
+import type { Origin } from "../decorators/origin.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
 import { BuildError, DuplicateVertexError, isSuperstepError, type SuperstepError } from "../errors.ts";
 import { GraphBuilder, type GraphEnds, type SingleVertex } from "../graph/mod.ts";
@@ -48,7 +49,7 @@ export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
   const builder = attempt(() => newBuilder(workflow));
   if (builder === undefined) return { faults };
 
-  const claims = claimsById(readOwn(workflow, records.bound) ?? []);
+  const claims = claimsById(readOwn(workflow, records.bound) ?? [], graphRecordOf(workflow));
   for (const [id, all] of claims) {
     if (all.length > 1) faults.push(new DuplicateVertexError(id, all.map(placeOf).join(" and ")));
   }
@@ -86,38 +87,57 @@ function newBuilder<S, I>(workflow: WorkflowClass<S, I>): GraphBuilder<S, I> {
 }
 
 /**
- * The classes that claim each id, in ascending id order: one, unless it is a fault. Of a class that was loaded again
- * only the newest counts. Several stand in the order of their places, so that nothing depends on the order of imports.
+ * The classes that claim each id, in ascending id order: one, unless it is a fault. Of a module that was evaluated again
+ * only the newest evaluation counts. Several stand in the order of their places, so that nothing depends on the order of
+ * imports.
  */
-function claimsById(bound: readonly BoundTask[]): readonly (readonly [string, readonly BoundTask[]])[] {
+function claimsById(
+  bound: readonly BoundTask[],
+  workflow: Origin,
+): readonly (readonly [string, readonly BoundTask[]])[] {
   const byId = new Map<string, BoundTask[]>();
+  const newest = new Map<string | undefined, Origin>();
   // Newest first, as the records are.
   for (const task of bound) {
-    const newer = byId.get(task.vertex.id) ?? [];
-    if (!newer.some((other) => replaces(other, task))) byId.set(task.vertex.id, [...newer, task]);
+    const { id, module } = task.vertex;
+    if (!newest.has(module)) newest.set(module, task.vertex);
+    if (isOtherEvaluation(newest.get(module) ?? task.vertex, task.vertex)) continue;
+    const newer = byId.get(id) ?? [];
+    // A module that defines the workflow too, such as a bundle, cannot have bound two evaluations to one of its classes.
+    const replaced = module !== workflow.module &&
+      newer.some((other) => isReload(declaration(other), declaration(task)));
+    if (!replaced) byId.set(id, [...newer, task]);
   }
   return [...byId]
     .map(([id, claims]) => [id, claims.sort((a, b) => compareIds(placeOf(a), placeOf(b)))] as const)
     .sort(([a], [b]) => compareIds(a, b));
 }
 
-/**
- * Whether one class is the other one after a hot reload: the same name in the same module, evaluated again. Classes
- * without a name, or whose module cannot be told, are never taken for one another.
- */
-export function isReload(
-  newer: { readonly cls: AnyClass; readonly module: string | undefined },
-  older: { readonly cls: AnyClass; readonly module: string | undefined },
-): boolean {
-  return newer.cls !== older.cls && newer.cls.name !== "" && newer.cls.name === older.cls.name &&
-    newer.module !== undefined && newer.module === older.module;
+/** A class and where it is declared. */
+export interface Declaration {
+  readonly cls: AnyClass;
+  readonly origin: Origin;
 }
 
-function replaces(newer: BoundTask, older: BoundTask): boolean {
-  return isReload({ cls: newer.cls, module: newer.vertex.module }, {
-    cls: older.cls,
-    module: older.vertex.module,
-  });
+/**
+ * Whether one class stands in for the other one after a hot reload: both are of one module, which was evaluated again.
+ * Where the runtime does not tell evaluations apart, the same name stands for the same class; classes without a name are
+ * never taken for one another.
+ */
+export function isReload(newer: Declaration, older: Declaration): boolean {
+  if (newer.cls === older.cls || newer.origin.module === undefined) return false;
+  if (isOtherEvaluation(newer.origin, older.origin)) return true;
+  return newer.origin.module === older.origin.module && newer.cls.name !== "" &&
+    newer.cls.name === older.cls.name;
+}
+
+/** Whether both are places of one module, evaluated twice for sure. */
+function isOtherEvaluation(a: Origin, b: Origin): boolean {
+  return a.module !== undefined && a.module === b.module && a.evaluation !== b.evaluation;
+}
+
+function declaration({ cls, vertex }: BoundTask): Declaration {
+  return { cls, origin: vertex };
 }
 
 function placeOf({ cls, vertex }: BoundTask): string {

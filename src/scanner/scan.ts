@@ -79,20 +79,20 @@ export async function scan(
   ...sources: readonly (string | URL | object | Promise<object>)[]
 ): Promise<readonly ScannedWorkflow[]> {
   const faults: Error[] = [];
-  const workflows = new Set<WorkflowClass<unknown>>();
+  const workflows: FoundIn = new Map();
   for (const source of await loadSources(sources, faults)) {
     const inside = workflowsIn(source.namespaces, faults);
     if (inside.size === 0 && !source.incomplete && source.place !== undefined) {
       faults.push(noWorkflow(source.place, source.namespaces));
     }
-    for (const workflow of inside) workflows.add(workflow);
+    for (const [workflow, module] of inside) workflows.set(workflow, module);
   }
   if (workflows.size === 0 && faults.length === 0) faults.push(nothingGiven(sources.length));
   const found: ScannedWorkflow[] = [];
   for (const [workflow, record] of uniqueGraphs(workflows, faults)) {
     const assembled = assemble(workflow);
     if ("graph" in assembled) found.push({ id: record.id, workflow, graph: assembled.graph });
-    else faults.push(...assembled.faults.filter((f) => !faults.some((known) => known.message === f.message)));
+    else faults.push(...assembled.faults);
   }
   if (faults.length > 0) throw merged(faults);
   return found.sort((a, b) => compareIds(a.id, b.id));
@@ -115,28 +115,39 @@ function noWorkflow(place: string, modules: readonly object[]): BuildError {
 
 const EXPORT_IT = "export the class that carries @Graph, or a task that is bound into it";
 
-function merged(faults: readonly Error[]): Error {
+/** A fault that shows in several places is told once. */
+function merged(all: readonly Error[]): Error {
+  const faults = [...new Map(all.map((fault) => [fault.message, fault])).values()];
   return faults.length === 1 && faults[0] !== undefined ? faults[0] : new BuildFaultsError(faults);
 }
 
-function workflowsIn(namespaces: readonly object[], faults: Error[]): ReadonlySet<WorkflowClass<unknown>> {
-  const workflows = new Set<WorkflowClass<unknown>>();
-  for (const namespace of namespaces) {
+/** Workflow classes, each with the module that led to it. */
+type FoundIn = Map<WorkflowClass<unknown>, object>;
+
+function workflowsIn(namespaces: readonly object[], faults: Error[]): FoundIn {
+  const workflows: FoundIn = new Map();
+  for (const namespace of namespaces.flatMap(withDefault)) {
     for (const name of Object.keys(namespace)) {
       const value = exported(namespace, name, faults);
       if (typeof value !== "function") continue;
       const cls = value as unknown as AnyClass;
       if (isWorkflow(cls) && readOwn(cls, records.graph) !== undefined) {
-        workflows.add(cls as WorkflowClass<unknown>);
+        workflows.set(cls as WorkflowClass<unknown>, namespace);
       }
       for (const { graph, id } of readOwn(cls, records.vertex) ?? []) {
         const workflow = resolveGraph(graph);
         if (workflow === undefined) faults.push(undefinedGraph("@Vertex", cls, id));
-        else workflows.add(workflow as WorkflowClass<unknown>);
+        else workflows.set(workflow as WorkflowClass<unknown>, namespace);
       }
     }
   }
   return workflows;
+}
+
+/** A CommonJS module shows what it exports under `default`, and on some loaders only there. */
+function withDefault(namespace: object): readonly object[] {
+  const inner = Object.hasOwn(namespace, "default") ? exported(namespace, "default", []) : undefined;
+  return typeof inner === "object" && inner !== null ? [namespace, inner] : [namespace];
 }
 
 function exported(namespace: object, name: string, faults: Error[]): unknown {
@@ -157,33 +168,30 @@ function exported(namespace: object, name: string, faults: Error[]): unknown {
 
 /** One class per graph id: the last one of a module that was loaded again, none but a fault where two modules claim it. */
 function uniqueGraphs(
-  workflows: ReadonlySet<WorkflowClass<unknown>>,
+  workflows: FoundIn,
   faults: Error[],
 ): ReadonlyMap<WorkflowClass<unknown>, GraphRecord> {
-  const byId = new Map<string, { readonly cls: WorkflowClass<unknown>; readonly record: GraphRecord }>();
-  for (const cls of workflows) {
+  const byId = new Map<string, readonly [cls: WorkflowClass<unknown>, record: GraphRecord, module: object]>();
+  for (const [cls, module] of workflows) {
     try {
       const record = graphRecordOf(cls);
-      const known = byId.get(record.id);
-      const reload = known !== undefined &&
-        isReload({ cls, module: record.module }, { cls: known.cls, module: known.record.module });
-      if (known === undefined || reload) byId.set(record.id, { cls, record });
-      else {
-        const places = [place(known.cls, known.record.module), place(cls, record.module)].sort(compareIds);
-        faults.push(
-          new BuildError(
-            "scan",
-            `graph ${record.id} is defined twice: ${places.join(" and ")}; give one another id`,
-            {
-              graphId: record.id,
-            },
-          ),
+      const [knownCls, known, knownModule] = byId.get(record.id) ?? [];
+      // One module, such as a bundle, cannot export two evaluations of itself.
+      const reload = known !== undefined && module !== knownModule &&
+        isReload({ cls, origin: record }, { cls: knownCls!, origin: known });
+      if (known !== undefined && !reload) {
+        const places = [place(knownCls!, known.module), place(cls, record.module)].sort(compareIds);
+        throw new BuildError(
+          "scan",
+          `graph ${record.id} is defined twice: ${places.join(" and ")}; give one another id`,
+          { graphId: record.id },
         );
       }
+      byId.set(record.id, [cls, record, module]);
     } catch (error) {
       if (!isSuperstepError(error)) throw error;
       faults.push(error);
     }
   }
-  return new Map([...byId.values()].map(({ cls, record }) => [cls, record]));
+  return new Map([...byId.values()].map(([cls, record]) => [cls, record]));
 }

@@ -1,4 +1,4 @@
-import { BuildError, messageOf } from "../errors.ts";
+import { BuildError, isSuperstepError, messageOf } from "../errors.ts";
 import { importFile } from "../runtime/import_file.ts";
 
 /** What `scan` takes: a module, a promise of one, a path, a glob or a `file:` URL. */
@@ -23,34 +23,35 @@ export async function loadSources(
   const files = new FileLoader(faults);
   const loaded: LoadedSource[] = [];
   for (const [index, answer] of settled.entries()) {
-    const place = `source ${index + 1}`;
-    if (answer.status === "rejected") {
-      const problem = `${place}, the promise of a module, failed: ${reasonOf(answer.reason)}`;
-      faults.push(new BuildError("scan", problem, {}, { cause: answer.reason }));
-    } else if (typeof answer.value === "string" || isUrl(answer.value)) {
-      loaded.push(await files.load(answer.value));
-      continue;
-    } else if (typeof answer.value === "object" && answer.value !== null) {
-      loaded.push({ namespaces: [answer.value], incomplete: false });
-      continue;
+    const source = answer.status === "fulfilled" ? answer.value : undefined;
+    if (typeof source === "string" || isUrl(source)) loaded.push(await files.load(source));
+    else if (typeof source === "object" && source !== null) {
+      loaded.push({ namespaces: [source], incomplete: false });
     } else {
-      const { name } = (answer.value ?? {}) as { readonly name?: string };
-      const problem =
-        `${place} is ${
-          typeof answer.value === "function" ? `the class or function ${name}` : answer.value
-        }; ` +
-        'give a module, import("./flow.ts"), or the path of a file or folder';
-      faults.push(new BuildError("scan", problem));
+      faults.push(answer.status === "rejected" ? unloaded(index, answer.reason) : noSource(index, source));
+      loaded.push({ namespaces: [], incomplete: true });
     }
-    loaded.push({ namespaces: [], incomplete: true });
   }
   return loaded;
+}
+
+function unloaded(index: number, cause: unknown): BuildError {
+  const problem = `source ${index + 1}, the promise of a module, failed: ${reasonOf(cause)}`;
+  return new BuildError("scan", problem, {}, { cause });
+}
+
+function noSource(index: number, value: unknown): BuildError {
+  const seen = typeof value === "function" ? `the class or function ${value.name}` : String(value);
+  return new BuildError(
+    "scan",
+    `source ${index + 1} is ${seen}; give a module, import("./flow.ts"), or the path of a file or folder`,
+  );
 }
 
 class FileLoader {
   readonly #faults: Error[];
   readonly #modules = new Map<string, object | undefined>();
-  /** By what they threw: a module that fails fails all that import it, with one and the same error. */
+  /** The first file that failed so. A module that fails fails all that import it, with one and the same error. */
   readonly #failed = new Map<unknown, string>();
 
   constructor(faults: Error[]) {
@@ -80,9 +81,10 @@ class FileLoader {
   }
 
   #note(url: string, cause: unknown): undefined {
-    const first = this.#failed.get(cause);
+    const reason = isSuperstepError(cause) ? cause.message : cause;
+    const first = this.#failed.get(reason);
+    if (first === undefined) this.#failed.set(reason, url);
     const why = first === undefined ? reasonOf(cause) : `for the same reason as ${first}`;
-    if (first === undefined && typeof cause === "object") this.#failed.set(cause, url);
     this.#faults.push(new BuildError("scan", `${url} cannot be imported: ${why}`, { url }, { cause }));
   }
 }
