@@ -48,7 +48,8 @@ export function validateCheckpoint<S>(graph: CompiledGraph<S>, checkpoint: Check
   if (run.status !== "completed" && run.status !== "cancelled" && frontier.length === 0) {
     throw damaged("Frontier", "it is empty although the run is not over");
   }
-  if (checkpoint.phase === "paused") {
+  // A cancellation may have recorded results of which no body was told.
+  if (checkpoint.phase === "paused" && run.status !== "cancelled") {
     const stuck = stepVertices(graph, checkpoint).filter((v) => standing(checkpoint, v).kind === "unsettled");
     if (stuck.length === 0) throw phase("paused although nothing waits, has failed or is to be retried");
     for (const { id } of stuck) {

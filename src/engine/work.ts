@@ -1,6 +1,6 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { Created } from "../checkpoint/records.ts";
-import { RunAbortedError } from "../errors.ts";
+import { isSuperstepError, RunAbortedError } from "../errors.ts";
 import { announcements } from "./announce.ts";
 import { type Claim, Coordinator, type Ending } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
@@ -45,7 +45,10 @@ export class Work<S> {
       if (created === undefined) begin();
       else this.#engine.runtime.macrotask(begin);
     });
-    const result = ending.then(({ cursor, errors }) => resultOf(this.#engine, cursor, errors));
+    const result = ending.then(
+      ({ cursor, errors }) => resultOf(this.#engine, cursor, errors),
+      (error) => this.#cancelled(error),
+    );
     result.catch(() => {});
     const { runId } = this.#cursor.checkpoint.run;
     return {
@@ -54,6 +57,14 @@ export class Work<S> {
       cancel: (reason) => cancelRun(this.#engine, runId, reason),
       events: () => this.#stream.read(),
     };
+  }
+
+  /** Whoever lost a run because it was cancelled meanwhile ends without an error. */
+  async #cancelled(error: unknown): Promise<RunResult<S>> {
+    if (!isSuperstepError(error, "OWNERSHIP_LOST")) throw error;
+    const cursor = await this.#engine.log.load(this.#cursor.checkpoint.run.runId).catch(() => undefined);
+    if (cursor?.checkpoint.run.status !== "cancelled") throw error;
+    return resultOf(this.#engine, cursor);
   }
 
   #announce(created: Created): void {

@@ -362,6 +362,7 @@ test("I2, O5: an answer accepted before the cancellation is recorded with it; a 
   await runner.answer("r", first, "yes");
   await lab.clock.advance("2h");
   await runner.cancel("r");
+  assert.equal((await runner.get("r")).status, "cancelled");
   assert.deepEqual((await recorded(runner, "r")).at(-1), ["resolved", "resolved", "cancelled", "closed"]);
   const twice = await lab.fails<AnswerError>(runner.answer("r", first, "no"), "AnswerError");
   assert.deepEqual([twice.reason, twice.revision], ["answered", paused.run.revision]);
