@@ -16,6 +16,7 @@ import { cancelled, checkedAnswer, refusal } from "./answers.ts";
 import { beginning, sameRun } from "./beginning.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
+import type { Hooks } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
 import { Loader } from "./loader.ts";
@@ -65,6 +66,11 @@ export class Runner<S, I = unknown> {
   /** The compiled graph. */
   get graph(): CompiledGraph<S, I> {
     return this.#engine.graph as CompiledGraph<S, I>;
+  }
+
+  /** The store that its runs are kept in. */
+  get store(): Store {
+    return this.#store;
   }
 
   /** The graph as plain JSON: exactly what its version is made of, with labels. */
@@ -262,17 +268,34 @@ export class Runner<S, I = unknown> {
     return this.#claims.recover(options);
   }
 
+  /**
+   * Takes over one run of this graph that is due, or that a dead process left: what a worker does with a run that it was
+   * pointed to. One that this code cannot load is halted with `load_fault`.
+   *
+   * @returns Its handle; `undefined` when there is nothing to do: another process is at work on it, its time has not
+   * come, or it is over.
+   */
+  async claim(runId: string, options: WorkOptions = {}): Promise<RunHandle<S> | undefined> {
+    return await this.#claims.recoverOne(checkedRunId(runId, "claim"), options);
+  }
+
   /** The handle of a run that exists under the id of a start. */
   #followed(runId: string, options: StartOptions): RunHandle<S> {
+    const stream = new EventStream();
+    const hooks = ([] as Hooks[]).concat(options.hooks ?? [], stream.hooks);
     let result: Promise<RunResult<S>> | undefined;
+    const follow = () => {
+      result ??= this.#claims.follow(runId, { ...options, hooks }).finally(() => stream.end());
+      result.catch(() => {});
+      return result;
+    };
     return {
       runId,
-      result: () => result ??= this.#claims.follow(runId, options),
+      result: follow,
       cancel: (reason) => this.cancel(runId, reason),
-      events: () => {
-        const stream = new EventStream();
-        stream.end();
-        return stream.read();
+      events: (reading) => {
+        void follow();
+        return stream.read(reading);
       },
     };
   }

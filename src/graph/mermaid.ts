@@ -1,14 +1,7 @@
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { STATUS_PAINTS } from "./palette.ts";
 import { topology } from "./topology.ts";
-
-const COLOURS: Readonly<Record<ExecutionStatus, string>> = {
-  pending: "fill:#eef2f7,stroke:#64748b",
-  suspended: "fill:#fef3c7,stroke:#b45309",
-  backoff: "fill:#ffedd5,stroke:#c2410c",
-  done: "fill:#dcfce7,stroke:#15803d",
-  failed: "fill:#fee2e2,stroke:#b91c1c",
-};
 
 /**
  * A Mermaid flowchart of a graph. Solid arrows are static edges, dotted ones are conditional, `error` ones are error
@@ -47,7 +40,10 @@ export function mermaid<S>(
     used.add(status);
     lines.push(`  class ${node.get(id)} ${status}`);
   }
-  for (const status of [...used].sort()) lines.push(`  classDef ${status} ${COLOURS[status]}`);
+  for (const status of [...used].sort()) {
+    const { fill, line } = STATUS_PAINTS[status];
+    lines.push(`  classDef ${status} fill:${fill},stroke:${line}`);
+  }
   return lines.join("\n") + "\n";
 }
 
