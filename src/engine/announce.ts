@@ -1,12 +1,13 @@
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
+import { type Checkpoint, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
+import type { WaitOpening } from "../model/wait.ts";
 import type { RunEvent } from "./events.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
 
 /**
- * What observers are told of a record that has become durable, in this order: the checkpoint, the start of the run, the
- * outcomes and waits in ascending vertex id, the edges, the step, the halt, the end of the run.
+ * What observers are told of a record that has become durable, in this order: the checkpoint, the start of the run or who
+ * goes on with it, the outcomes and waits in ascending vertex id, the edges, the step, the halt, the end of the run.
  */
 export function announcements(
   before: Checkpoint,
@@ -15,10 +16,15 @@ export function announcements(
 ): RunEvent[] {
   const { run } = after;
   const { runId } = run;
-  const told: RunEvent[] = [{ type: "checkpoint", runId, revision: run.revision, step: run.step }];
+  const told: RunEvent[] = [
+    { type: "checkpoint", runId, revision: run.revision, step: run.step, at: run.updatedAt },
+  ];
   // A run that was submitted starts with its first claim.
   if (events[0]?.type === "created" || (before.run.startedAt === undefined && run.startedAt !== undefined)) {
     told.push({ type: "runStart", run });
+  } else {
+    const claimed = events.find((e) => e.type === "claimed");
+    if (claimed !== undefined) told.push({ type: "runResume", run, recovery: claimed.recovery });
   }
 
   const ofVertices = events.filter(isOfVertex).sort((a, b) =>
@@ -41,7 +47,7 @@ export function announcements(
 
 type VertexEvent = Extract<
   RecordEvent,
-  { type: "done" | "failed" | "suspended" | "attempt_failed" | "opened" | "resolved" }
+  { type: "done" | "failed" | "suspended" | "attempt_failed" | "opened" | "resolved" | "closed" | "reopened" }
 >;
 
 const RANK: Record<VertexEvent["type"], number> = {
@@ -51,6 +57,8 @@ const RANK: Record<VertexEvent["type"], number> = {
   suspended: 1,
   opened: 2,
   resolved: 3,
+  closed: 3,
+  reopened: 3,
 };
 
 function isOfVertex(event: RecordEvent): event is VertexEvent {
@@ -104,20 +112,40 @@ function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: s
       return [{ type: "vertexFinish", ...vertex, status: "suspended", startedAt, endedAt }];
     }
     case "opened":
-      return [{
-        type: "wait",
+      return [opening(runId, event, event)];
+    case "resolved":
+      return event.result.kind === "answered"
+        ? [{ type: "answer", runId, vertexId, ...item, waitId: event.id }]
+        : [{ type: "waitClosed", runId, vertexId, ...item, waitId: event.id, reason: event.result.kind }];
+    case "closed": {
+      const { id: waitId, reason } = event;
+      return reason === "answered" ? [] : [{ type: "waitClosed", runId, vertexId, ...item, waitId, reason }];
+    }
+    case "reopened": {
+      const wait = x?.waits.get(event.id);
+      const closed: RunEvent = {
+        type: "waitClosed",
         runId,
         vertexId,
         ...item,
         waitId: event.id,
-        kind: event.kind,
-        name: event.name,
-        ...(event.due === undefined ? {} : { due: event.due }),
-        ...("info" in event ? { info: event.info } : {}),
-      }];
-    case "resolved":
-      return event.result.kind === "answered"
-        ? [{ type: "answer", runId, vertexId, ...item, waitId: event.id }]
-        : [];
+        reason: "refused",
+      };
+      return wait === undefined ? [closed] : [closed, opening(runId, event, { ...wait, id: event.newId })];
+    }
   }
+}
+
+function opening(runId: string, { vertexId, item }: ExecutionRef, wait: WaitOpening): RunEvent {
+  return {
+    type: "wait",
+    runId,
+    vertexId,
+    ...(item === undefined ? {} : { item }),
+    waitId: wait.id,
+    kind: wait.kind,
+    name: wait.name,
+    ...(wait.due === undefined ? {} : { due: wait.due }),
+    ...("info" in wait ? { info: wait.info } : {}),
+  };
 }

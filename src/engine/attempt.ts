@@ -49,7 +49,8 @@ export class Attempt {
     this.#startedAt = this.#info.runtime.now();
   }
 
-  run(): void {
+  /** Runs the body, within `enclosed` where something surrounds it. */
+  run(enclosed?: (body: () => unknown) => unknown): void {
     const limit = this.#limit();
     if (limit !== undefined) {
       this.#timer = this.#info.runtime.wakeAt(
@@ -57,7 +58,7 @@ export class Attempt {
         () => this.#timeOut(limit),
       );
     }
-    void this.#run();
+    void this.#run(enclosed);
   }
 
   /** Ends the attempt for a reason of the engine's; nothing is reported. */
@@ -80,10 +81,17 @@ export class Attempt {
     this.#controller?.abort(reason);
   }
 
-  async #run(): Promise<void> {
+  async #run(enclosed: ((body: () => unknown) => unknown) | undefined): Promise<void> {
+    const { task, input } = this.#info;
     let body: Body;
     try {
-      body = { output: await this.#info.task.execute(this.#info.input, this.#context) };
+      body = {
+        output: await (enclosed === undefined
+          ? task.execute(input, this.#context)
+          : enclosed(() =>
+            task.execute(input, this.#context)
+          )),
+      };
     } catch (error) {
       body = { error };
     }

@@ -8,7 +8,7 @@ import { openingKey } from "../model/wait.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
 import type { Engine } from "./engine.ts";
-import type { RunEvent } from "./events.ts";
+import type { RunEvent, VertexStart } from "./events.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { type PlannedExecution, planStep, type StepPlan } from "./plan.ts";
 import { type Fault, giveUp, judge } from "./policy.ts";
@@ -183,10 +183,10 @@ export class Bodies<S> {
       this.#started.add(key);
       this.#desk.tell(() => this.#startOf(execution, attempt.startedAt));
     }
-    attempt.run();
+    attempt.run(this.#desk.around(() => this.#startOf(execution, attempt.startedAt)));
   }
 
-  #startOf(execution: Execution, startedAt: number): RunEvent {
+  #startOf(execution: Execution, startedAt: number): VertexStart {
     const { run, nextStep: step } = this.#desk.cursor().checkpoint;
     const id = idempotencyKey(run.graphId, run.runId, step, execution.vertexId, execution.item);
     return {
@@ -361,4 +361,6 @@ export interface Desk<S> {
   blame(key: string, error: unknown): void;
   /** Tells observers, if there are any, of an event. */
   tell(event: () => RunEvent): void;
+  /** What runs a body within what observers put around it, if any does. */
+  around(start: () => VertexStart): ((body: () => unknown) => unknown) | undefined;
 }

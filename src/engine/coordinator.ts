@@ -10,6 +10,7 @@ import {
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import { announcements } from "./announce.ts";
+import { enclosing } from "./around.ts";
 import { Bodies } from "./bodies.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
@@ -82,6 +83,7 @@ export class Coordinator<S> implements OwnedRun {
       tell: (event) => {
         if (this.#observers().length > 0) this.#tell(event());
       },
+      around: (start) => enclosing(this.#observers(), this.#engine.logger, start),
     });
   }
 
@@ -140,7 +142,9 @@ export class Coordinator<S> implements OwnedRun {
       this.#owner.release(this.#runId, this);
       return { cursor: this.#cursor, errors: this.#errors };
     } catch (error) {
-      throw this.#fail(error);
+      const reason = this.#fail(error);
+      this.#tell({ type: "runLeave", run: this.#cursor.checkpoint.run, error: reason });
+      throw reason;
     } finally {
       signal?.removeEventListener("abort", abort);
       this.#end();

@@ -1,12 +1,17 @@
 import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, Route, RunRecord } from "../model/run.ts";
-import type { WaitKind } from "../model/wait.ts";
+import type { WaitCloseReason, WaitKind } from "../model/wait.ts";
 
 /** What a run tells its observers: hooks, and the readers of `handle.events()`. `type` names the hook. */
 export type RunEvent =
+  /** The run is at work for the first time. */
   | { readonly type: "runStart"; readonly run: RunRecord }
+  /** This process goes on with the run; `recovery` when its former process is dead. */
+  | { readonly type: "runResume"; readonly run: RunRecord; readonly recovery: boolean }
   /** The run completed, was cancelled, or was interrupted and released. */
   | { readonly type: "runFinish"; readonly run: RunRecord }
+  /** This process no longer works on the run, which is not over: it was aborted or replaced, or the store failed. */
+  | { readonly type: "runLeave"; readonly run: RunRecord; readonly error: unknown }
   | {
     readonly type: "step";
     readonly run: RunRecord;
@@ -26,7 +31,14 @@ export type RunEvent =
   )
   | ({ readonly type: "attemptFailed"; readonly failure: VertexFailure; readonly nextAt: number } & OfVertex)
   | { readonly type: "edge"; readonly run: RunRecord; readonly route: Route }
-  | { readonly type: "checkpoint"; readonly runId: string; readonly revision: number; readonly step: number }
+  /** A record has become durable; what follows from it is told next. */
+  | {
+    readonly type: "checkpoint";
+    readonly runId: string;
+    readonly revision: number;
+    readonly step: number;
+    readonly at: number;
+  }
   | {
     readonly type: "wait";
     readonly runId: string;
@@ -44,6 +56,15 @@ export type RunEvent =
     readonly vertexId: string;
     readonly item?: number;
     readonly waitId: string;
+  }
+  /** A wait is over without an answer: its time has come, or nobody waits for it any more. */
+  | {
+    readonly type: "waitClosed";
+    readonly runId: string;
+    readonly vertexId: string;
+    readonly item?: number;
+    readonly waitId: string;
+    readonly reason: Exclude<WaitCloseReason, "answered">;
   }
   | { readonly type: "halt"; readonly run: RunRecord; readonly halt: Halt }
   /** Sent by `ctx.emit`; recorded nowhere. */
@@ -65,10 +86,20 @@ interface OfVertex {
   readonly attempt: number;
 }
 
+/** An execution that begins. */
+export type VertexStart = Extract<RunEvent, { type: "vertexStart" }>;
+
 /** Observers of a run. They are called synchronously, never awaited, and what they throw is logged. */
-export type Hooks = {
-  readonly [T in RunEvent["type"]]?: (event: Extract<RunEvent, { type: T }>) => void;
-};
+export type Hooks =
+  & { readonly [T in RunEvent["type"]]?: (event: Extract<RunEvent, { type: T }>) => void }
+  & {
+    /**
+     * Runs `body` within whatever surrounds it, such as an `AsyncLocalStorage`: every run of a body of a vertex, also
+     * those after a wait or a failed attempt. What the body comes to is its own, whatever is thrown or returned here; a
+     * body that is not run here is run afterwards, and one that is run twice gives what it gave the first time.
+     */
+    readonly around?: (start: VertexStart, body: () => unknown) => void;
+  };
 
 /** Where the engine and `ctx.log` write. */
 export interface Logger {
@@ -86,16 +117,17 @@ export function notify(
     try {
       const hook = hooks[event.type] as ((event: RunEvent) => unknown) | undefined;
       const answer = hook?.call(hooks, event);
-      if (answer instanceof Promise) answer.catch((error) => faulty(logger, event, error));
+      if (answer instanceof Promise) answer.catch((error) => faulty(logger, event.type, error));
     } catch (error) {
-      faulty(logger, event, error);
+      faulty(logger, event.type, error);
     }
   }
 }
 
-function faulty(logger: Logger, event: RunEvent, error: unknown): void {
+/** Reports what a hook threw. */
+export function faulty(logger: Logger, hook: string, error: unknown): void {
   try {
-    logger.warn(`superstep: a hook failed on ${event.type}`, { error });
+    logger.warn(`superstep: a hook failed on ${hook}`, { error });
   } catch {
     // A logger that throws has nowhere left to be reported.
   }

@@ -1,4 +1,5 @@
 import type { Hooks, RunEvent } from "./events.ts";
+import { positive } from "./options.ts";
 import type { Cancellation } from "./operations/cancel.ts";
 import type { RunResult } from "./result.ts";
 
@@ -9,8 +10,23 @@ export interface RunHandle<S> {
   result(): Promise<RunResult<S>>;
   /** Ends the run for good: see {@link Runner.cancel}. */
   cancel(reason?: string): Promise<Cancellation>;
-  /** What happens from now on, until this claim ends. Nothing when another process owns the run. */
-  events(): AsyncIterableIterator<RunEvent>;
+  /**
+   * What happens from now on, until this claim ends. When another process owns the run: what happens once that process
+   * is dead and this one has taken the run over.
+   */
+  events(options?: EventsOptions): AsyncIterableIterator<RunEvent | MissedEvents>;
+}
+
+/** Options of `handle.events()`. */
+export interface EventsOptions {
+  /** How many events are kept for a reader that is slow; of more the oldest are dropped. @default 1000 */
+  readonly limit?: number;
+}
+
+/** What a reader of `handle.events()` gets in the place of events that were dropped because it was slow. */
+export interface MissedEvents {
+  readonly type: "missed";
+  readonly count: number;
 }
 
 /** Hands the events of one claim to any number of readers. */
@@ -18,15 +34,18 @@ export class EventStream {
   readonly #readers = new Set<Reader>();
   #ended = false;
 
-  readonly hooks: Hooks = new Proxy({}, { get: () => (event: RunEvent) => this.#send(event) });
+  readonly hooks: Hooks = new Proxy({}, {
+    get: (_, hook) => hook === "around" ? undefined : (event: RunEvent) => this.#send(event),
+  });
 
   /** Whether anybody listens. */
   get isRead(): boolean {
     return this.#readers.size > 0;
   }
 
-  read(): AsyncIterableIterator<RunEvent> {
-    const reader = new Reader(() => this.#readers.delete(reader));
+  read(options: EventsOptions = {}): AsyncIterableIterator<RunEvent | MissedEvents> {
+    const limit = positive(options.limit, DEFAULT_LIMIT, "events", "limit");
+    const reader = new Reader(limit, () => this.#readers.delete(reader));
     if (this.#ended) reader.end();
     else this.#readers.add(reader);
     return reader;
@@ -43,35 +62,58 @@ export class EventStream {
   }
 }
 
-class Reader implements AsyncIterableIterator<RunEvent> {
-  readonly #queue: RunEvent[] = [];
+const DEFAULT_LIMIT = 1_000;
+
+/**
+ * One reader's view of a stream.
+ *
+ * 1. It holds at most `limit` events that were not read yet; of more the oldest are dropped, and counted where they were.
+ * 2. Each `next` is answered once, in order of asking, and after the end with the end.
+ */
+class Reader implements AsyncIterableIterator<RunEvent | MissedEvents> {
+  readonly #limit: number;
   readonly #left: () => void;
-  #waiting: ((result: IteratorResult<RunEvent>) => void) | undefined;
+  readonly #asking: ((result: IteratorResult<RunEvent | MissedEvents>) => void)[] = [];
+  #queue: RunEvent[] = [];
+  #missed = 0;
   #ended = false;
 
-  constructor(left: () => void) {
+  constructor(limit: number, left: () => void) {
+    this.#limit = limit;
     this.#left = left;
   }
 
   push(event: RunEvent): void {
-    if (this.#waiting === undefined) this.#queue.push(event);
-    else this.#answer({ done: false, value: event });
+    const asking = this.#asking.shift();
+    if (asking !== undefined) return asking({ done: false, value: event });
+    this.#queue.push(event);
+    if (this.#queue.length < 2 * this.#limit) return;
+    // Dropping many at once keeps a reader that fell behind from costing a copy with every event.
+    this.#trim();
   }
 
   end(): void {
     this.#ended = true;
-    if (this.#waiting !== undefined) this.#answer({ done: true, value: undefined });
+    for (const asking of this.#asking.splice(0)) asking({ done: true, value: undefined });
   }
 
-  next(): Promise<IteratorResult<RunEvent>> {
+  next(): Promise<IteratorResult<RunEvent | MissedEvents>> {
+    if (this.#queue.length > this.#limit) this.#trim();
+    if (this.#missed > 0) {
+      const count = this.#missed;
+      this.#missed = 0;
+      return Promise.resolve({ done: false, value: { type: "missed", count } });
+    }
     const event = this.#queue.shift();
     if (event !== undefined) return Promise.resolve({ done: false, value: event });
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    return new Promise((resolve) => this.#waiting = resolve);
+    return new Promise((resolve) => this.#asking.push(resolve));
   }
 
-  return(): Promise<IteratorResult<RunEvent>> {
+  return(): Promise<IteratorResult<RunEvent | MissedEvents>> {
     this.#left();
+    this.#queue = [];
+    this.#missed = 0;
     this.end();
     return Promise.resolve({ done: true, value: undefined });
   }
@@ -80,9 +122,9 @@ class Reader implements AsyncIterableIterator<RunEvent> {
     return this;
   }
 
-  #answer(result: IteratorResult<RunEvent>): void {
-    const waiting = this.#waiting!;
-    this.#waiting = undefined;
-    waiting(result);
+  #trim(): void {
+    const surplus = this.#queue.length - this.#limit;
+    this.#queue.splice(0, surplus);
+    this.#missed += surplus;
   }
 }

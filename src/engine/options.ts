@@ -34,7 +34,7 @@ export interface WorkOptions {
   /** Aborting it lets the run go, to be resumed later; the call rejects with `RunAbortedError`. */
   readonly signal?: AbortSignal;
   /** Observers of this run. */
-  readonly hooks?: Hooks;
+  readonly hooks?: Hooks | readonly Hooks[];
 }
 
 /** Options of `resume`. */
@@ -124,7 +124,7 @@ export function settingsOf(op: string, options: WorkOptions): RunSettings {
   return {
     concurrency: positive(options.concurrency, DEFAULT_CONCURRENCY, op, "concurrency"),
     checkpointEvery: options.checkpointEvery ?? "vertex",
-    hooks: options.hooks === undefined ? [] : [options.hooks],
+    hooks: ([] as Hooks[]).concat(options.hooks ?? []),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   };
 }

@@ -55,7 +55,7 @@ export class Work<S> {
       runId,
       result: () => result,
       cancel: (reason) => cancelRun(this.#engine, runId, reason),
-      events: () => this.#stream.read(),
+      events: (options) => this.#stream.read(options),
     };
   }
 
