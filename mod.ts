@@ -37,7 +37,7 @@ export type {
   TaskClass,
   TimeoutPolicy,
 } from "./src/model/definition.ts";
-export type { WaitDefinition, WaitKind } from "./src/model/wait.ts";
+export type { AnswerOf, WaitDefinition, WaitKind } from "./src/model/wait.ts";
 export type { Duration, DurationUnit } from "./src/model/durations.ts";
 
 // What a task sees

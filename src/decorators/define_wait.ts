@@ -19,13 +19,13 @@ export interface DefineWaitOptions {
  * const Approved = defineWait("approved", z.object({ by: z.string() }), { deadline: "7d" });
  * ```
  */
-export function defineWait<T>(
+export function defineWait<T, A>(
   name: string,
-  schema: StandardSchemaV1<unknown, T>,
+  schema: StandardSchemaV1<A, T>,
   options: DefineWaitOptions = {},
-): WaitDefinition<T> {
+): WaitDefinition<T, A> {
   const { deadline } = options;
-  const wait: WaitDefinition<T> = { name, schema, ...(deadline === undefined ? {} : { deadline }) };
+  const wait: WaitDefinition<T, A> = { name, schema, ...(deadline === undefined ? {} : { deadline }) };
   const problem = waitProblem(wait);
   if (problem !== undefined) throw new BuildError("defineWait", problem, { name });
   return Object.freeze(wait);

@@ -2,13 +2,13 @@ import { parseWith } from "../checkpoint/validate.ts";
 import { canonical } from "../checkpoint/canonical.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { WaitResolved } from "../checkpoint/records.ts";
-import { AnswerError, type AnswerRefusal, isSuperstepError, reasonOf } from "../errors.ts";
+import { AnswerError, type AnswerRefusal, ArgumentError, isSuperstepError, reasonOf } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
 import { idempotencyKey, isForeignWaitId, waitIdOf } from "./ids.ts";
-import { openWaitsOf } from "./result.ts";
+import { type OpenWait, openWaitsOf } from "./result.ts";
 import type { ResumeOptions } from "./options.ts";
 
 /** The answer as it will be stored, judged by what the wait declares. */
@@ -50,21 +50,27 @@ export function resumeAnswers<S>(
     w.kind !== "timer" && !posted.has(w.waitId) && (w.due === undefined || w.due > now)
   );
   let answers = Object.entries(options.answers ?? {});
+  const { wait, all = false } = options;
   if ("payload" in options) {
-    if (open.length === 0 || (open.length > 1 && options.all !== true)) {
-      const listed = open.map((w) => `${w.waitId} (${w.name} of ${w.vertexId})`).join(", ");
+    const meant = wait === undefined ? open : open.filter((w) => w.kind === "answer" && w.name === wait.name);
+    if (meant.length === 0 || (meant.length > 1 && !all)) {
+      const waits = wait === undefined ? "wait" : `wait ${wait.name}`;
       throw new AnswerError(
         "ambiguous",
         runId,
         undefined,
-        open.length === 0
-          ? "no wait is open; resume without a payload"
-          : `${open.length} waits are open: ${listed}; name them in \`answers\`, or give \`all: true\``,
+        meant.length === 0
+          ? `no ${waits} is open${open.length === 0 ? "; resume without a payload" : `, but ${listed(open)}`}`
+          : `${meant.length} ${waits.replace("wait", "waits")} are open: ${
+            listed(meant)
+          }; name them in \`answers\`, or give \`all: true\``,
         undefined,
-        { waits: open.map((w) => w.waitId) },
+        { waits: meant.map((w) => w.waitId) },
       );
     }
-    answers = [...answers, ...open.map((w) => [w.waitId, options.payload] as [string, unknown])];
+    answers = [...answers, ...meant.map((w) => [w.waitId, options.payload] as [string, unknown])];
+  } else if (wait !== undefined) {
+    throw new ArgumentError("resume", `the wait ${wait.name} is given without a payload; give its answer`);
   }
   return answers.map(([waitId, value]): WaitResolved => {
     const wait = open.find((w) => w.waitId === waitId);
@@ -83,6 +89,19 @@ export function resumeAnswers<S>(
 export function cancelled(runId: string, waitId: string): AnswerError {
   return new AnswerError("closed", runId, waitId, "the run was cancelled");
 }
+
+/** Open waits for a message. */
+export function listed(
+  waits: readonly Pick<OpenWait, "waitId" | "name" | "vertexId" | "item">[],
+): string {
+  const shown = waits.slice(0, MOST_LISTED).map(({ waitId, name, vertexId, item }) =>
+    `${waitId} (${name} of ${vertexId}${item === undefined ? "" : ` item ${item}`})`
+  );
+  const rest = waits.length - shown.length;
+  return `${shown.join(", ")}${rest === 0 ? "" : ` and ${rest} more`}`;
+}
+
+const MOST_LISTED = 20;
 
 /** Why an id cannot be answered, as exactly as the run tells. */
 export function refusal<S>(

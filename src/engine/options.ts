@@ -1,6 +1,7 @@
 import { ArgumentError, BuildError } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
+import type { WaitDefinition } from "../model/wait.ts";
 import type { RunSettings } from "./engine.ts";
 import type { Hooks, Logger } from "./events.ts";
 
@@ -38,9 +39,12 @@ export interface WorkOptions {
 }
 
 /** Options of `resume`. */
-export interface ResumeOptions extends WorkOptions {
-  /** The answer to the one open wait; with `all`, to every open wait. */
-  readonly payload?: unknown;
+export interface ResumeOptions<A = unknown> extends WorkOptions {
+  /** The answer to the one open wait; with `all`, to every open wait. @default none */
+  readonly payload?: NoInfer<A>;
+  /** The wait that `payload` answers: looks at the open waits of this definition only. @default every open wait */
+  readonly wait?: WaitDefinition<unknown, A>;
+  /** Whether `payload` may answer several waits. @default false */
   readonly all?: boolean;
   /** Answers by wait id: all are accepted, or none is. */
   readonly answers?: Readonly<Record<string, unknown>>;

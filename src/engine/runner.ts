@@ -1,24 +1,19 @@
 import type { StateValidator } from "../checkpoint/validate.ts";
-import {
-  AnswerError,
-  CheckpointNotFoundError,
-  GraphMismatchError,
-  isSuperstepError,
-  RunAbortedError,
-} from "../errors.ts";
+import { CheckpointNotFoundError, RunAbortedError } from "../errors.ts";
 import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
-import { isId } from "../model/ids.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
+import type { WaitDefinition } from "../model/wait.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
-import { cancelled, checkedAnswer, refusal } from "./answers.ts";
+import { Answering } from "./answering.ts";
 import { beginning, sameRun } from "./beginning.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
 import type { Hooks } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
+import { runIdOf } from "./ids.ts";
 import { Loader } from "./loader.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import {
@@ -54,6 +49,7 @@ export class Runner<S, I = unknown> {
   readonly #validator: StateValidator<S>;
   readonly #loader: Loader<S>;
   readonly #claims: Claims<S>;
+  readonly #answering: Answering<S>;
 
   constructor(engine: Engine<S>, store: Store, validator: StateValidator<S>) {
     this.#engine = engine;
@@ -61,6 +57,7 @@ export class Runner<S, I = unknown> {
     this.#validator = validator;
     this.#loader = new Loader(engine, validator);
     this.#claims = new Claims(engine, store, this.#loader);
+    this.#answering = new Answering(engine, this.#loader);
   }
 
   /** The compiled graph. */
@@ -152,7 +149,7 @@ export class Runner<S, I = unknown> {
    * @throws {ResumeTerminalError} it is over
    * @throws {AnswerError} an answer given here is not accepted
    */
-  async resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<S>> {
+  async resume<A = unknown>(runId: string, options: ResumeOptions<A> = {}): Promise<RunResult<S>> {
     checkedRunId(runId, "resume");
     const settings = settingsOf("resume", options);
     if (options.maxSteps !== undefined) positive(options.maxSteps, 1, "resume", "maxSteps");
@@ -168,54 +165,21 @@ export class Runner<S, I = unknown> {
   }
 
   /**
-   * Accepts the answer to an open wait. It never runs tasks: the run is woken, or the process that owns it is poked.
+   * Accepts the answer to an open wait, given by its id, or by its definition where exactly one wait of it is open in the
+   * run. It never runs tasks: the run is woken, or the process that owns it is poked.
    *
    * @throws {AnswerError} with the reason why it is not accepted; nothing has changed then
+   *
+   * @example
+   * ```ts ignore
+   * await runner.answer(runId, Verdict, { approve: true }); // checked by the compiler
+   * await runner.answer(runId, waitId, await request.json()); // checked when it is given
+   * ```
    */
-  async answer(runId: string, waitId: string, value: unknown): Promise<void> {
-    checkedRunId(runId, "answer");
-    if (!isId(waitId)) {
-      const shown = String(waitId).slice(0, 200);
-      throw new AnswerError("unknown", runId, shown, "it is no wait id; list them with waits({ runId })");
-    }
-    while (!await this.#accept(runId, waitId, value));
-    this.#engine.ownership.poke(runId);
-  }
-
-  /** One try to accept an answer; false when the mailbox has changed meanwhile. */
-  async #accept(runId: string, waitId: string, value: unknown): Promise<boolean> {
-    const { graph, runtime, log } = this.#engine;
-    const { head, open, closed, mailbox: found } = await this.#store.wait(runId, waitId);
-    if (head === null) throw new CheckpointNotFoundError(runId);
-    const at = runtime.now();
-    if (found === null || open === null || closed !== null || (open.deadline ?? Infinity) <= at) {
-      const { checkpoint, mailbox } = await this.#loader.load(runId, { state: false });
-      const posted = mailbox.content.answers.some((a) => a.waitId === waitId);
-      throw refusal(graph, checkpoint, waitId, closed, posted, at);
-    }
-    const { graphId, openedAt } = open;
-    if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
-    const answer = checkedAnswer(graph, open, value);
-    try {
-      await log.post(runId, found, async (mailbox) => {
-        if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);
-        // Another version of the code may check answers in another way; loading says what differs.
-        if (mailbox.graphVersion !== graph.version) await this.#loader.load(runId, { state: false });
-        return {
-          mailbox: {
-            ...mailbox,
-            answers: [...mailbox.answers, { waitId, value: answer, at }],
-            ...(mailbox.owner === undefined ? { wake: Math.min(at, mailbox.wake ?? at) } : {}),
-          },
-          closed: [{ runId, waitId, openedAt, reason: "answered", revision: head.position.revision }],
-          graphId,
-        };
-      });
-      return true;
-    } catch (error) {
-      if (isSuperstepError(error, "MAILBOX_CONFLICT")) return false;
-      throw error;
-    }
+  answer<A>(runId: string, wait: WaitDefinition<unknown, A>, value: NoInfer<A>): Promise<void>;
+  answer(runId: string, waitId: string, value: unknown): Promise<void>;
+  answer(runId: string, wait: string | WaitDefinition, value: unknown): Promise<void> {
+    return this.#answering.answer(runId, wait, value);
   }
 
   /**
@@ -229,6 +193,11 @@ export class Runner<S, I = unknown> {
    */
   cancel(runId: string, reason?: string): Promise<Cancellation> {
     return cancelRun(this.#engine, runId, reason);
+  }
+
+  /** The id of the run that is started with an idempotency key, and without an id of its own. */
+  runIdOf(idempotencyKey: string): string {
+    return runIdOf(this.#engine.graph.id, idempotencyKey);
   }
 
   /** The run as it is stored now, with its state. Runs nothing. */

@@ -1,4 +1,3 @@
-import type { Duration } from "../model/durations.ts";
 import { reasonOf, SuperstepError } from "./base.ts";
 
 /** A vertex that failed, with the code that failed in it and the attempt it failed at. */
@@ -34,13 +33,16 @@ export class FatalError extends SuperstepError {
   }
 }
 
-/** Thrown by a task: the next attempt, if the policy allows one, begins after `delay`. */
+/**
+ * Thrown by a task: the next attempt, if the policy allows one, begins after `delay`, in milliseconds or as a text such as
+ * `"30s"`.
+ */
 export class RetryLater extends SuperstepError {
   static readonly errorName: string = "RetryLater";
   override readonly code = "RETRY_LATER";
   readonly data?: unknown;
   constructor(
-    readonly delay: Duration,
+    readonly delay: number | `${number}${string}`,
     message?: string,
     options?: ErrorOptions & { readonly data?: unknown },
   ) {

@@ -2,13 +2,19 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "./durations.ts";
 import { isId } from "./ids.ts";
 
-/** An awaited answer: its name, the schema its value must satisfy, and how long it stays open by default. */
-export interface WaitDefinition<T = unknown> {
+/**
+ * An awaited answer: its name, the schema its value must satisfy, and how long it stays open by default. `T` is the type
+ * of the answer as the body gets it, `A` that of what may be given as one.
+ */
+export interface WaitDefinition<T = unknown, A = unknown> {
   readonly name: string;
-  readonly schema: StandardSchemaV1<unknown, T>;
+  readonly schema: StandardSchemaV1<A, T>;
   /** How long after its opening the wait expires. @default never */
   readonly deadline?: Duration;
 }
+
+/** The answer to a wait as the body gets it, such as `AnswerOf<typeof Verdict>`. */
+export type AnswerOf<W extends WaitDefinition> = W extends WaitDefinition<infer T> ? T : never;
 
 /** What is wrong with a wait definition and what to do, or `undefined` when nothing is. */
 export function waitProblem(wait: WaitDefinition | undefined): string | undefined {

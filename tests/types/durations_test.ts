@@ -27,8 +27,9 @@ async function durations(ctx: TaskContext, fromOutside: string, seconds: number)
   Timeout("soon");
   // @ts-expect-error no such unit
   Retry({ maxAttempts: 2, backoff: { initial: "200msec." } });
-  // @ts-expect-error no such unit
-  new RetryLater("5 parsecs");
+  new RetryLater("5s");
+  // @ts-expect-error no number
+  new RetryLater("soon");
   // @ts-expect-error nothing is known of the text
   await ctx.sleep("nap", fromOutside);
   // @ts-expect-error no such unit

@@ -1,0 +1,138 @@
+import { AnswerError, CheckpointNotFoundError, GraphMismatchError, isSuperstepError } from "../errors.ts";
+import { compareIds, isId } from "../model/ids.ts";
+import type { WaitDefinition, WaitState } from "../model/wait.ts";
+import type { WaitRow } from "../store/store.ts";
+import { cancelled, checkedAnswer, listed, refusal } from "./answers.ts";
+import type { Engine } from "./engine.ts";
+import { inboxOf } from "./history.ts";
+import type { Loader } from "./loader.ts";
+import { checkedRunId } from "./options.ts";
+
+/**
+ * Accepting answers.
+ *
+ * 1. An answer is judged by the schema that the code declares, whoever gives it.
+ * 2. It is accepted in one op that checks the mailbox, so that a wait is answered once and a wake is never lost.
+ * 3. Nothing runs here: the run is woken, or the process that owns it is poked.
+ */
+export class Answering<S> {
+  readonly #engine: Engine<S>;
+  readonly #loader: Loader<S>;
+
+  constructor(engine: Engine<S>, loader: Loader<S>) {
+    this.#engine = engine;
+    this.#loader = loader;
+  }
+
+  /** Accepts the answer to a wait, given by its id or as the only open one of its definition. */
+  async answer(runId: string, wait: string | WaitDefinition, value: unknown): Promise<void> {
+    checkedRunId(runId, "answer");
+    const waitId = isId((wait as Partial<WaitDefinition> | null)?.name)
+      ? await this.#find(runId, wait as WaitDefinition)
+      : wait;
+    if (!isId(waitId)) {
+      const shown = String(waitId).slice(0, 200);
+      throw new AnswerError("unknown", runId, shown, "it is no wait id; list them with waits({ runId })");
+    }
+    while (!await this.#accept(runId, waitId, value));
+    this.#engine.ownership.poke(runId);
+  }
+
+  /** The id of the one open wait of a definition. */
+  async #find(runId: string, { name }: WaitDefinition): Promise<string> {
+    const now = this.#engine.runtime.now();
+    const rows = await this.#rows(runId, name);
+    const open = rows.filter((w) => w.deadline === undefined || w.deadline > now);
+    if (open.length > 1) {
+      throw new AnswerError(
+        "ambiguous",
+        runId,
+        undefined,
+        `${open.length} waits ${name} are open: ${listed(open)}; answer each by its id`,
+        undefined,
+        { waits: open.map((w) => w.waitId) },
+      );
+    }
+    return (open[0] ?? rows[0])?.waitId ?? await this.#newest(runId, name);
+  }
+
+  /** The open waits of one name that were declared, also those whose deadline has passed. */
+  async #rows(runId: string, name: string): Promise<readonly WaitRow[]> {
+    const found: WaitRow[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#engine.store.waits({
+        runId,
+        name,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      const { rows } = inboxOf(page);
+      found.push(...page.rows.filter((_, i) => rows[i]?.kind === "answer"));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    return found.sort((a, b) => compareIds(a.vertexId, b.vertexId) || (a.item ?? 0) - (b.item ?? 0));
+  }
+
+  /** Where no wait of a name is open, the newest one that was, so that its refusal tells what became of it. */
+  async #newest(runId: string, name: string): Promise<string> {
+    const { checkpoint } = await this.#loader.load(runId, { state: false });
+    const known = [...checkpoint.executions.values()].flatMap((x) => [...x.waits.values()])
+      .filter((w) => w.kind === "answer" && w.name === name)
+      .reduce<WaitState | undefined>((a, b) => a !== undefined && a.openedAt > b.openedAt ? a : b, undefined);
+    if (known !== undefined) return known.id;
+    const declared = new Set([...this.#engine.graph.vertices.values()].flatMap((v) => [...v.waits.keys()]));
+    if (!declared.has(name)) {
+      throw new AnswerError(
+        "unknown",
+        runId,
+        undefined,
+        `graph ${this.#engine.graph.id} declares no wait ${name} (declared: ${
+          [...declared].sort(compareIds).join(", ") || "none"
+        })`,
+      );
+    }
+    const { status } = checkpoint.run;
+    throw new AnswerError(
+      "not_open",
+      runId,
+      undefined,
+      `no wait ${name} is open, the run is ${status}; list its open waits with waits({ runId })`,
+    );
+  }
+
+  /** One try to accept an answer; false when the mailbox has changed meanwhile. */
+  async #accept(runId: string, waitId: string, value: unknown): Promise<boolean> {
+    const { graph, runtime, log, store } = this.#engine;
+    const { head, open, closed, mailbox: found } = await store.wait(runId, waitId);
+    if (head === null) throw new CheckpointNotFoundError(runId);
+    const at = runtime.now();
+    if (found === null || open === null || closed !== null || (open.deadline ?? Infinity) <= at) {
+      const { checkpoint, mailbox } = await this.#loader.load(runId, { state: false });
+      const posted = mailbox.content.answers.some((a) => a.waitId === waitId);
+      throw refusal(graph, checkpoint, waitId, closed, posted, at);
+    }
+    const { graphId, openedAt } = open;
+    if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
+    const answer = checkedAnswer(graph, open, value);
+    try {
+      await log.post(runId, found, async (mailbox) => {
+        if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);
+        // Another version of the code may check answers in another way; loading says what differs.
+        if (mailbox.graphVersion !== graph.version) await this.#loader.load(runId, { state: false });
+        return {
+          mailbox: {
+            ...mailbox,
+            answers: [...mailbox.answers, { waitId, value: answer, at }],
+            ...(mailbox.owner === undefined ? { wake: Math.min(at, mailbox.wake ?? at) } : {}),
+          },
+          closed: [{ runId, waitId, openedAt, reason: "answered", revision: head.position.revision }],
+          graphId,
+        };
+      });
+      return true;
+    } catch (error) {
+      if (isSuperstepError(error, "MAILBOX_CONFLICT")) return false;
+      throw error;
+    }
+  }
+}

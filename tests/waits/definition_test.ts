@@ -1,0 +1,151 @@
+/** Answers that name the definition of a wait in the place of its id. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { type AnswerError, defineWait, type TaskContext, type WaitDefinition } from "../../mod.ts";
+import { anotherHandle, gate, INPUT, interrupted, Lab, openId } from "./lab.ts";
+
+const Ok = defineWait("ok", z.object({ yes: z.boolean(), note: z.string().default("") }));
+const Count = defineWait("count", z.coerce.number());
+const Stray = defineWait("stray", z.string());
+
+/** Vertex `a` waits for an ok, `b` for a count and then for an ok, `c` for anything. */
+function pair(lab: Lab) {
+  return lab.graph({
+    v: { body: () => 0, to: ["a", "b", "c"] },
+    a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+    b: { waits: [Ok, Count], body: async (ctx) => [await ctx.waitFor(Count), await ctx.waitFor(Ok)] },
+    c: { body: (ctx) => ctx.answer() ?? ctx.interrupt() },
+  });
+}
+
+test("I2: an answer to a definition goes to the one open wait of that name, from any process, as its schema makes it", async () => {
+  const lab = new Lab();
+  const graph = pair(lab);
+  const { run } = await lab.drive(lab.engine(graph).run(INPUT));
+  await lab.elsewhere(graph).answer(run.runId, Ok, { yes: true });
+  await lab.elsewhere(graph).answer(run.runId, Count, "3");
+  const result = interrupted(await lab.drive(lab.elsewhere(graph).resume(run.runId)));
+  assert.deepEqual(result.state.out.a, { yes: true, note: "" });
+  await lab.elsewhere(graph).answer(run.runId, Ok, { yes: false });
+  const later = interrupted(await lab.drive(lab.engine(graph).resume(run.runId)));
+  assert.deepEqual(later.state.out.b, [3, { yes: false, note: "" }]);
+  assert.deepEqual(later.waits.map((w) => w.vertexId), ["c"]);
+});
+
+test("I2: an answer to a definition with several open waits is refused and names each; nothing has changed", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    m: { waits: [Ok], each: () => [1, 2, 3], body: (ctx) => ctx.waitFor(Ok), reduce: () => {} },
+  });
+  const runner = lab.engine(graph);
+  const { run, waits } = interrupted(await lab.drive(runner.run(INPUT)));
+  const error = await lab.fails<AnswerError>(runner.answer(run.runId, Ok, { yes: true }), "AnswerError");
+  assert.equal(error.reason, "ambiguous");
+  assert.deepEqual(error.fields.waits, waits.map((w) => w.waitId));
+  const places = waits.map((w, i) => `${w.waitId} (ok of m item ${i})`).join(", ");
+  assert.match(error.message, /3 waits ok are open: /);
+  assert.ok(error.message.includes(places), error.message);
+  assert.equal((await runner.waits()).rows.length, 3);
+  await runner.answer(run.runId, waits[1]!.waitId, { yes: true });
+  await runner.answer(run.runId, waits[0]!.waitId, { yes: true });
+  await runner.answer(run.runId, Ok, { yes: false });
+  assert.equal((await lab.drive(runner.resume(run.runId))).status, "completed");
+});
+
+test("I2: an answer to a definition of which no wait is open says what became of it", async () => {
+  const lab = new Lab();
+  const graph = pair(lab);
+  const runner = lab.engine(graph);
+  const { run } = await lab.drive(runner.run(INPUT));
+  const { runId } = run;
+  const refused = async (wait: WaitDefinition, reason: string, problem: RegExp) => {
+    const error = await lab.fails<AnswerError>(runner.answer(runId, wait, "x"), "AnswerError");
+    assert.equal(error.reason, reason);
+    assert.match(error.message, problem);
+  };
+  await refused(Stray, "unknown", /graph g declares no wait stray \(declared: count, ok\)/);
+  await refused(Ok, "invalid", /the answer to wait ok does not satisfy its schema/);
+  await runner.answer(runId, Ok, { yes: true });
+  await refused(Ok, "answered", /another answer was accepted/);
+  await lab.drive(runner.resume(runId, { wait: Count, payload: 1 }));
+  await runner.answer(runId, Ok, { yes: true });
+  await lab.drive(runner.resume(runId));
+  await lab.drive(runner.resume(runId, { payload: 1 }));
+  await refused(Ok, "not_open", /no wait ok is open, the run is completed/);
+  await lab.fails(runner.answer("nobody", Ok, { yes: true }), "CheckpointNotFoundError");
+  const other = lab.engine(lab.graph({ a: { waits: [Ok], body: () => 0 } }, { id: "other" }));
+  await lab.fails(other.answer(runId, Ok, { yes: true }), "GraphMismatchError");
+});
+
+test("I2: a wait that has expired does not hide the one that is open, and refuses where it is the only one", async () => {
+  const lab = new Lab();
+  const waiting = (ms: number) => (ctx: TaskContext) => ctx.waitFor(Ok, { deadline: ms });
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: { waits: [Ok], body: waiting(100_000) },
+    b: { waits: [Ok], body: waiting(200_000) },
+  });
+  const runner = lab.engine(graph);
+  const { run } = await lab.drive(runner.run(INPUT));
+  await lab.clock.advance(150_000);
+  await runner.answer(run.runId, Ok, { yes: true });
+  const error = await lab.fails<AnswerError>(runner.answer(run.runId, Ok, { yes: true }), "AnswerError");
+  assert.equal(error.reason, "expired");
+});
+
+test("I2: of two answers to a definition at once one is accepted", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
+  const { run } = await lab.drive(lab.engine(graph).run(INPUT));
+  const both = gate();
+  const racing = () => {
+    const store = anotherHandle(lab.store);
+    return lab.engine(graph, {
+      store: { ...store, waits: (query) => both.promise.then(() => store.waits(query)) },
+    });
+  };
+  const calls = [racing(), racing()].map((runner) => runner.answer(run.runId, Ok, { yes: true }));
+  both.open();
+  const settled = await Promise.allSettled(calls);
+  assert.deepEqual(settled.map((s) => s.status).sort(), ["fulfilled", "rejected"]);
+});
+
+test("I3: a payload of resume for a definition leaves the other waits alone", async () => {
+  const lab = new Lab();
+  const graph = pair(lab);
+  const runner = lab.engine(graph);
+  const { run } = await lab.drive(runner.run(INPUT));
+  const { runId } = run;
+  const none = await lab.fails<AnswerError>(
+    runner.resume(runId, { wait: Stray, payload: "" }),
+    "AnswerError",
+  );
+  assert.equal(none.reason, "ambiguous");
+  assert.match(
+    none.message,
+    /no wait stray is open, but w\w+ \(ok of a\), w\w+ \(count of b\), w\w+ \(interrupt of c\)/,
+  );
+  await lab.fails(runner.resume(runId, { wait: Ok }), "ArgumentError");
+  const result = interrupted(await lab.drive(runner.resume(runId, { wait: Count, payload: "7" })));
+  assert.deepEqual(result.waits.map((w) => `${w.vertexId} ${w.name}`), ["a ok", "b ok", "c interrupt"]);
+  const several = await lab.fails<AnswerError>(
+    runner.resume(runId, { wait: Ok, payload: { yes: true } }),
+    "AnswerError",
+  );
+  assert.match(several.message, /2 waits ok are open/);
+  const all = interrupted(
+    await lab.drive(runner.resume(runId, { wait: Ok, payload: { yes: true }, all: true })),
+  );
+  assert.deepEqual(all.state.out.b, [7, { yes: true, note: "" }]);
+  assert.deepEqual(all.waits.map((w) => w.vertexId), ["c"]);
+  openId(all, "interrupt");
+});
+
+test("E1: the id of a run is known from its idempotency key", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
+  const { run } = await lab.drive(runner.run(INPUT, { idempotencyKey: "order 7" }));
+  assert.equal(runner.runIdOf("order 7"), run.runId);
+  assert.notEqual(runner.runIdOf("order 8"), run.runId);
+});
