@@ -7,23 +7,26 @@ import {
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type {
-  Appended,
-  AppendEntry,
-  ClosedWait,
-  PartRef,
-  Position,
-  Store,
-  StoredRecord,
-} from "../store/store.ts";
+import type { Appended, AppendEntry, PartRef, Store, StoredRecord } from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
-import { applyPatch, type Patch } from "./delta.ts";
+import type {
+  Cursor,
+  FoundMailbox,
+  HistoryRecord,
+  LoadOptions,
+  MailboxChange,
+  Ownership,
+  RecordWrite,
+} from "./cursor.ts";
+import { applyPatch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
 import { indexChanges } from "./index_rows.ts";
 import { decodeMailbox, encodeMailbox, type Mailbox, mailboxAfter } from "./mailbox.ts";
 import { type Layout, partRefs, restore, snapshot } from "./parts.ts";
 import type { Created, RecordEvent } from "./records.ts";
 import { decodeRecord, encodeRecord, type LogRecord } from "./wire.ts";
+
+export type { Cursor, RecordWrite } from "./cursor.ts";
 
 /**
  * The history of runs in a store: an append-only log of records, each a compare-and-append.
@@ -295,64 +298,6 @@ const MAX_DOUBTS = 3;
 
 const NO_PARTS: readonly Uint8Array[] = [];
 
-/** A run at a revision, with what is needed to append the next one. */
-export interface Cursor<S> {
-  readonly checkpoint: Checkpoint;
-  readonly state: S;
-  readonly position: Position;
-  readonly mailbox: { readonly version: string | null; readonly content: Mailbox };
-  readonly layout: Layout | undefined;
-  readonly deltas: number;
-  readonly deltaBytes: number;
-  readonly snapshotBytes: number;
-  readonly snapshotRevision: number;
-}
-
-/** Who writes, and whom it replaces. */
-export interface Ownership {
-  /** The process that writes; absent when it owns nothing. */
-  readonly writer?: string | undefined;
-  /** The dead owner that a claim replaces. */
-  readonly absent?: string | undefined;
-  /** When the run is to be woken, should the record leave it unowned. */
-  readonly wake?: number | undefined;
-  /** The JSON Schema of each wait by vertex and name, for the rows of waits that the record opens. */
-  readonly schemas?: ((vertexId: string, name: string) => unknown) | undefined;
-}
-
-/** The content of the next record. */
-export interface RecordWrite<S> extends Ownership {
-  readonly events: readonly RecordEvent[];
-  /** The run after these events: its revision and time are those of the record. */
-  readonly checkpoint: Checkpoint;
-  /** The state that the record leads to, when it changes it. */
-  readonly next?: { readonly state: S; readonly patch: Patch | undefined } | undefined;
-  /** The cursor was loaded without its state. Such a record ends the run: there is room for one more than for others. */
-  readonly stateless?: boolean;
-}
-
-/** What to load. */
-export interface LoadOptions {
-  /** Whether the state is decoded. @default true */
-  readonly state?: boolean;
-  /** Judges the checkpoint before the state is decoded. */
-  readonly verify?: (checkpoint: Checkpoint) => void | Promise<void>;
-  readonly signal?: AbortSignal;
-}
-
-/** A mailbox as the store holds it. */
-export interface FoundMailbox {
-  readonly version: string;
-  readonly value: Uint8Array;
-}
-
-/** Makes the next mailbox of a run from the current one. */
-export type MailboxChange = (mailbox: Mailbox) => Promise<{
-  readonly mailbox: Mailbox;
-  readonly closed: readonly ClosedWait[];
-  readonly graphId: string;
-}>;
-
 /** The records, of which none may be missing, doubled or out of place. */
 function inSequence(runId: string, records: readonly StoredRecord[]): readonly StoredRecord[] {
   for (const [i, { revision }] of records.entries()) {
@@ -369,12 +314,6 @@ function inSequence(runId: string, records: readonly StoredRecord[]): readonly S
 
 function noMailbox(graphVersion: string): { readonly version: null; readonly content: Mailbox } {
   return { version: null, content: { graphVersion, answers: [] } };
-}
-
-/** A record with its place and size. */
-export interface HistoryRecord extends LogRecord {
-  readonly revision: number;
-  readonly bytes: number;
 }
 
 interface Draft {
