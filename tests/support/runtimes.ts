@@ -38,8 +38,8 @@ export function commandFor(runtime: RuntimeName, file: string, args: readonly st
   return { command: executable(runtime), args: [...own, ...args] };
 }
 
-/** The test runner names the three executables in the environment; by hand, PATH has to. */
-function executable(runtime: RuntimeName): string {
+/** The executable of a runtime. The test runner names all three in the environment; by hand, PATH has to. */
+export function executable(runtime: RuntimeName): string {
   if (runtime === HOST) return process.execPath;
   return process.env[`SUPERSTEP_${runtime.toUpperCase()}`] ?? runtime;
 }
