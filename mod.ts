@@ -141,4 +141,5 @@ export {
   StateSizeError,
   ValidationError,
 } from "./src/errors.ts";
+export { ControlPlaneClosedError, DuplicateRegistrationError } from "./src/errors.ts";
 export type { AnswerRefusal } from "./src/errors.ts";

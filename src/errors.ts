@@ -12,3 +12,4 @@ export * from "./errors/halt.ts";
 export * from "./errors/run.ts";
 export * from "./errors/store.ts";
 export * from "./errors/value.ts";
+export * from "./errors/worker.ts";

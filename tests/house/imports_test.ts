@@ -16,7 +16,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   engine: ["graph", "checkpoint", "store"],
   // The composition root of `compile`: classes in, runner out.
   compile: ["decorators", "scanner", "graph", "checkpoint", "engine", "store"],
-  worker: ["engine", "graph"],
+  worker: ["compile", "decorators", "engine", "graph", "store"],
   http: ["worker", "engine", "graph", "scanner"],
   cli: ["worker", "engine", "graph", "scanner"],
 };

@@ -1,0 +1,23 @@
+/**
+ * Working on runs: workers that serve a store, the control planes that they learn of runs from, and a registry of runners
+ * for callers that speak JSON.
+ *
+ * @example
+ * ```ts ignore
+ * await using worker = await serve({ store: await denoKv("./superstep.db"), workflows: [Approval], handleSignals: true });
+ * await worker.stopped;
+ * ```
+ *
+ * @module
+ */
+export { serve } from "./serve.ts";
+export type { ServeOptions } from "./serve.ts";
+export type { ServedRunner, Worker } from "./worker.ts";
+export type { ControlPlane, Delivery, Dispatch, GraphKey } from "./control_plane.ts";
+export { storePlane } from "./store_plane.ts";
+export type { StorePlaneOptions } from "./store_plane.ts";
+export { Registry } from "./registry.ts";
+export type { ManifestEntry } from "./registry.ts";
+export { runnerHandle } from "./runner_handle.ts";
+export type { ResumeJsonOptions, RunJson, RunnerHandle } from "./runner_handle.ts";
+export type { Json } from "../model/json.ts";

@@ -1,0 +1,151 @@
+import { compile, type CompileOptions } from "../compile.ts";
+import type { WorkflowClass } from "../decorators/mod.ts";
+import type { Hooks, Logger } from "../engine/events.ts";
+import { positive, span } from "../engine/options.ts";
+import { ownershipOf } from "../engine/ownership.ts";
+import { BuildError, DuplicateRegistrationError } from "../errors.ts";
+import type { Duration } from "../model/durations.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import { onTermination } from "../runtime/signals.ts";
+import { systemRuntime } from "../runtime/system.ts";
+import type { Store } from "../store/store.ts";
+import { type ControlPlane, keyText } from "./control_plane.ts";
+import { DeadOwners } from "./dead_owners.ts";
+import { isPlaneOf, storePlane } from "./store_plane.ts";
+import { type ServedRunner, type Source, type Worker, WorkerLoops } from "./worker.ts";
+
+/** Options of {@link serve}. */
+export interface ServeOptions {
+  /** The store whose runs are worked on. @default that of the runners */
+  readonly store?: Store;
+  /** Runners on that store, one for each version of a graph. */
+  readonly runners?: readonly ServedRunner[];
+  /** Workflow classes to be compiled on that store, as `compile` below says. */
+  readonly workflows?: readonly WorkflowClass<unknown>[];
+  /** How `workflows` are compiled. */
+  readonly compile?: Omit<CompileOptions, "store" | "runtime" | "logger">;
+  /** The most runs at once. @default 32 */
+  readonly concurrency?: number;
+  /** How often the store is asked for runs that are due, on average. @default "1s" */
+  readonly poll?: Duration;
+  /** How long runs may go on when the worker stops, before their bodies are aborted. @default "5s" */
+  readonly grace?: Duration;
+  /** Aborting it stops the worker. */
+  readonly signal?: AbortSignal;
+  /** Whether SIGTERM and SIGINT stop the worker; a second one cuts the grace. @default false */
+  readonly handleSignals?: boolean;
+  /** A broker that says which runs are due. The store is asked all the same, so that nothing depends on it. @default none */
+  readonly plane?: ControlPlane;
+  /** Observers of every run that the worker works on, beside those of its runner. */
+  readonly hooks?: Hooks;
+  /** The clock, timers, ids and randomness. @default the system's */
+  readonly runtime?: Runtime;
+  /** @default the console, warnings only */
+  readonly logger?: Logger;
+}
+
+/**
+ * Works on the runs of a store: those that were submitted, answered, or whose timers, retries and deadlines are due, and
+ * those that dead processes left. Any number of workers, in any number of processes, share the work; a run whose version
+ * this worker does not have is left to one that has it.
+ *
+ * @throws {BuildError} nothing to serve, runners on several stores, or an option that is not one
+ * @throws {DuplicateRegistrationError} two runners of one version
+ *
+ * @example
+ * ```ts ignore
+ * await using worker = await serve({ store: await denoKv("./superstep.db"), workflows: [Approval], handleSignals: true });
+ * await worker.stopped;
+ * ```
+ */
+// deno-lint-ignore require-await
+export async function serve(options: ServeOptions): Promise<Worker> {
+  const { runtime = systemRuntime, logger = consoleLogger, plane, signal, hooks } = options;
+  const store = storeOf(options);
+  const runners = runnersOf(options, store, runtime, logger);
+  const graceMs = span(options.grace, 5_000, "serve", "grace");
+  const concurrency = positive(options.concurrency, 32, "serve", "concurrency");
+  const own = plane !== undefined && isPlaneOf(plane, store) ? undefined : storePlane(store, {
+    runtime,
+    logger,
+    ...(options.poll === undefined ? {} : { poll: options.poll }),
+  });
+  const [anyone] = runners.values();
+  const dead = new DeadOwners(
+    store,
+    runtime,
+    ownershipOf(store, runtime),
+    logger,
+    (id) => anyone!.status(id),
+  );
+  const sources: Source[] = [{ essential: false, consume: (keys, signal) => dead.consume(keys, signal!) }];
+  if (own !== undefined) sources.push({ essential: true, consume: (keys, s) => own.consume(keys, s) });
+  if (plane !== undefined) {
+    sources.push({ essential: own === undefined, consume: (keys, s) => plane.consume(keys, s) });
+  }
+  const leave: (() => void)[] = [];
+  const worker = new WorkerLoops({
+    runners,
+    sources,
+    loops: [],
+    runtime,
+    logger,
+    concurrency,
+    graceMs,
+    hooks,
+    ended: async () => {
+      for (const end of leave) end();
+      await own?.close();
+    },
+  });
+  const abort = () => void worker.stop();
+  signal?.addEventListener("abort", abort);
+  leave.push(() => signal?.removeEventListener("abort", abort));
+  if (signal?.aborted) abort();
+  if (options.handleSignals === true) {
+    let asked = 0;
+    leave.push(onTermination(() => void worker.stop(asked++ === 0 ? graceMs : 0)));
+  }
+  return worker;
+}
+
+function storeOf({ store, runners = [] }: ServeOptions): Store {
+  const found = store ?? runners[0]?.store;
+  if (found === undefined) {
+    throw new BuildError("serve", "there is no store; give `store: await denoKv(path)`");
+  }
+  const other = runners.find((runner) => runner.store !== found);
+  if (other === undefined) return found;
+  throw new BuildError(
+    "serve",
+    `the runner of graph ${other.graph.id} is on another store; compile it on the store that is served`,
+  );
+}
+
+function runnersOf(
+  options: ServeOptions,
+  store: Store,
+  runtime: Runtime,
+  logger: Logger,
+): ReadonlyMap<string, ServedRunner> {
+  const { runners = [], workflows = [] } = options;
+  const served = new Map<string, ServedRunner>();
+  const compiled = workflows.map((workflow) =>
+    compile(workflow, { ...options.compile, store, runtime, logger })
+  );
+  for (const runner of [...runners, ...compiled]) {
+    const { id: graphId, version: graphVersion } = runner.graph;
+    const key = keyText({ graphId, graphVersion });
+    if (served.has(key)) throw new DuplicateRegistrationError(graphId, graphVersion);
+    served.set(key, runner);
+  }
+  if (served.size === 0) {
+    throw new BuildError("serve", "there is nothing to serve; give workflows or runners");
+  }
+  return served;
+}
+
+const consoleLogger: Logger = {
+  info: (message, fields) => console.info(message, fields),
+  warn: (message, fields) => console.warn(message, fields),
+};
