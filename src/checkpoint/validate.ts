@@ -43,7 +43,7 @@ export function stateValidator<S>(schema: StandardSchemaV1<unknown, S> | undefin
     };
   }
   return {
-    input: (value) => parsedInput(schema, value),
+    input: (value) => parseStable(schema, value, "the input", STATE_ADVICE),
     check: (prev, next) =>
       prev === undefined ? refusals(schema, next) : guarded(() => judgeChange(schema, prev, next)),
     load(value) {
@@ -92,30 +92,43 @@ interface JsonSchemaSource {
   readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
 }
 
-function parsedInput<S>(schema: StandardSchemaV1<unknown, S>, value: unknown): S {
-  const state = parseWith(schema, value, "the input");
-  let again: S;
+/**
+ * What `schema` makes of `value`, when it would accept that again and leave it as it is: whatever is stored is validated
+ * when it is read, too.
+ *
+ * @param advice Says what to do about a schema that does not.
+ * @throws {ValidationError} When the schema refuses the value or its own output, or changes it.
+ * @throws {SerializationError} When the value, or what the schema makes of it, cannot be stored.
+ */
+export function parseStable<T>(
+  schema: StandardSchemaV1<unknown, T>,
+  value: unknown,
+  what: string,
+  advice: string,
+): T {
+  const parsed = parseWith(schema, value, what);
+  let again: T;
   try {
-    again = parseWith(schema, state, "the input");
+    again = parseWith(schema, parsed, what);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     throw new ValidationError(
-      "the input",
+      what,
       error.issues.map(({ path, message }) => ({
         path,
-        message: `the schema refuses its own output: ${message}. ${ADVICE}`,
+        message: `the schema refuses its own output: ${message}. ${advice}`,
       })),
     );
   }
-  const { patch } = advance(state, again, "the input");
-  if (patch === undefined) return state;
-  throw new ValidationError("the input", [{
+  const { patch } = advance(parsed, again, what);
+  if (patch === undefined) return parsed;
+  throw new ValidationError(what, [{
     path: firstChange(patch),
-    message: `the schema changes its own output when it reads it again. ${ADVICE}`,
+    message: `the schema changes its own output when it reads it again. ${advice}`,
   }]);
 }
 
-const ADVICE =
+const STATE_ADVICE =
   "A state is validated again whenever it is loaded: move transforms out of the state's schema, into a " +
   "vertex or before start";
 

@@ -1,4 +1,4 @@
-import { parseWith } from "../checkpoint/validate.ts";
+import { parseStable } from "../checkpoint/validate.ts";
 import { canonical } from "../checkpoint/canonical.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { WaitResolved } from "../checkpoint/records.ts";
@@ -21,7 +21,7 @@ export function checkedAnswer<S>(
   try {
     const schema = graph.vertices.get(at.vertexId)?.waits.get(at.name)?.schema;
     const plain = canonical(value, what);
-    return schema === undefined ? plain : parseWith(schema, plain, what);
+    return schema === undefined ? plain : parseStable(schema, plain, what, ADVICE);
   } catch (error) {
     if (!isSuperstepError(error)) throw error;
     const issues = (error as { issues?: unknown }).issues;
@@ -35,6 +35,9 @@ export function checkedAnswer<S>(
     );
   }
 }
+
+const ADVICE =
+  "An answer is validated again when it is read: move transforms out of the wait's schema, into the body";
 
 /** The results that a `resume` brings itself, in ascending wait id; refuses all of them when one cannot be taken. */
 export function resumeAnswers<S>(

@@ -111,6 +111,34 @@ test("I2: of two answers to a definition at once one is accepted", async () => {
   assert.deepEqual(settled.map((s) => s.status).sort(), ["fulfilled", "rejected"]);
 });
 
+test("I2: an answer that its schema would not read back is refused when it is given, by id and by payload", async () => {
+  const lab = new Lab();
+  const Number5 = defineWait("number", z.string().transform(Number));
+  const Longer = defineWait("longer", z.string().transform((text) => `${text}!`));
+  for (
+    const [wait, problem] of [[Number5, /refuses its own output/], [
+      Longer,
+      /changes its own output/,
+    ]] as const
+  ) {
+    const graph = lab.graph({ a: { waits: [wait], body: (ctx) => ctx.waitFor<unknown>(wait) } });
+    const { run, waits } = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
+    const { runId, revision } = run;
+    const runner = lab.elsewhere(graph);
+    const calls = [
+      () => runner.answer(runId, waits[0]!.waitId, "5"),
+      () => runner.resume(runId, { payload: "5" }),
+    ];
+    for (const call of calls) {
+      const error = await lab.fails<AnswerError>(call(), "AnswerError");
+      assert.equal(error.reason, "invalid");
+      assert.match(error.message, problem);
+      assert.match(error.message, /move transforms out of the wait's schema, into the body/);
+    }
+    assert.equal((await runner.status(runId)).revision, revision);
+  }
+});
+
 test("I3: a payload of resume for a definition leaves the other waits alone", async () => {
   const lab = new Lab();
   const graph = pair(lab);
