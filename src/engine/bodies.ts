@@ -193,7 +193,9 @@ export class Bodies<S> {
       type: "vertexStart",
       runId: run.runId,
       vertexId: execution.vertexId,
-      ...(execution.item === undefined ? {} : { item: execution.item }),
+      ...(execution.item === undefined
+        ? {}
+        : { item: execution.item, items: this.#itemsOf(execution.vertexId) }),
       get vertexRunId() {
         return vertexRunId(id, execution.generation);
       },
@@ -201,6 +203,13 @@ export class Bodies<S> {
       attempt: execution.failedAttempts.length + 1,
       startedAt,
     };
+  }
+
+  /** How many items a map vertex of this step has, recorded or still to be. */
+  #itemsOf(vertexId: string): number {
+    const { maps } = this.#desk.cursor().checkpoint;
+    const map = maps.get(vertexId) ?? this.#plan?.mapped.find((mapped) => mapped.vertexId === vertexId);
+    return map?.count ?? 0;
   }
 
   #port(key: string, x: Execution): Omit<BodyPort, "signal"> {

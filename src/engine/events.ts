@@ -18,7 +18,8 @@ export type RunEvent =
     readonly step: number;
     readonly vertices: readonly string[];
   }
-  | ({ readonly type: "vertexStart"; readonly startedAt: number } & OfVertex)
+  /** `items`: of an item of a map vertex, how many there are. */
+  | ({ readonly type: "vertexStart"; readonly startedAt: number; readonly items?: number } & OfVertex)
   | (
     & {
       readonly type: "vertexFinish";

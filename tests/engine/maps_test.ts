@@ -67,6 +67,18 @@ test("D5: each item has its own attempts, and a retry runs that item alone", asy
   assert.deepEqual(failed.map((f) => [f.item, f.failure.attempt]).sort(), [[1, 1], [2, 1], [2, 2]]);
 });
 
+test("D5: the start of an item tells how many there are, when the map is fresh and when it is gone on with", async () => {
+  const told: (number | undefined)[] = [];
+  const hooks = { vertexStart: (event: { readonly items?: number }) => void told.push(event.items) };
+  const e = engine(
+    mapOver({ run: (input, ctx) => input === 1 ? "plain" : (ctx.answer() ?? ctx.interrupt()) }),
+  );
+  const { run, waits } = interrupted(await e.run(notes({ items: [0, 1, 2] }), { hooks }), "awaiting");
+  assert.deepEqual(told, [3, 3, 3]);
+  await e.restart().resume(run.runId, { answers: { [waits[0]!.waitId]: "c" }, hooks });
+  assert.deepEqual(told, [3, 3, 3, 3]);
+});
+
 test("D5: each item has its own wait; an answer re-runs that item alone, in another process too", async () => {
   const e = engine(
     mapOver({ run: (input, ctx) => input === 1 ? "plain" : (ctx.answer() ?? ctx.interrupt({ of: input })) }),
