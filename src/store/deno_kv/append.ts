@@ -3,7 +3,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { type AppendClaim, judgeAppend } from "../doubt.ts";
 import type { Appended, AppendEntry, Position, PostEntry } from "../store.ts";
 import { goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
-import type { Check } from "./op.ts";
+import type { Check, Write } from "./op.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
 import { planAppend, planPost } from "./plan.ts";
 import { Prepared } from "./prepared.ts";
@@ -54,7 +54,7 @@ export async function append(
       const { writer } = entry;
       const op = (stamp: string | null | undefined) => {
         if (stamp === null) return undefined;
-        const drops = mailbox === undefined ? [] : mailboxes.drops(runId, mailbox.version);
+        const drops = mailbox === undefined ? NOTHING : mailboxes.drops(runId, mailbox.version);
         return prepared.op(checksOf(runId, head, entry, stamp), drops);
       };
       const stamp = writer === undefined ? undefined : stamps.known(writer);
@@ -70,6 +70,8 @@ export async function append(
   if (prepared.rest) await putRest(session, call, runId);
   return appended;
 }
+
+const NOTHING: readonly Write[] = [];
 
 /** What no other run has: the random digits of an id, since it stands in every key of the run's records. */
 function newEpoch(runtime: Runtime): string {

@@ -26,10 +26,8 @@ export class Packer {
   }
 
   pack(key: Key, slot: KeyPart, meta: readonly unknown[], body: Uint8Array): Write {
-    if (body.length <= this.#inlineMax) {
-      const value = frame([0, ...meta], body);
-      if (value.length <= MAX_VALUE) return { key, value };
-    }
+    const inline = inlineValue(meta, body, this.#inlineMax);
+    if (inline !== undefined) return { key, value: inline };
     const value = frame([this.#blob(), ...meta]);
     if (value.length > MAX_VALUE) {
       throw new ValueFault(
@@ -50,6 +48,17 @@ export class Packer {
       });
     }
   }
+}
+
+/** The value that holds a payload itself; `undefined` when the payload is too long for that. */
+export function inlineValue(
+  meta: readonly unknown[],
+  body: Uint8Array,
+  inlineMax: number = MAX_VALUE,
+): Uint8Array | undefined {
+  if (body.length > inlineMax) return undefined;
+  const value = frame([0, ...meta], body);
+  return value.length <= MAX_VALUE ? value : undefined;
 }
 
 /** How many chunks a payload takes. */

@@ -1,5 +1,5 @@
 import type { AppendEntry, MailboxWrite, PostEntry } from "../store.ts";
-import { chunkCount, Packer } from "./blob.ts";
+import { chunkCount, inlineValue, Packer } from "./blob.ts";
 import { mailboxKey, partKey, pokeIndex, recordKey } from "./keys.ts";
 import { fits, type Write } from "./op.ts";
 import { packRest } from "./rest.ts";
@@ -21,6 +21,8 @@ export interface Plan {
   readonly longMailbox: string | undefined;
 }
 
+const BARE = { staged: [], rest: false, longMailbox: undefined } as const;
+
 /** The longest payload that stays in its value when chunks are staged anyway. */
 const STAGED_INLINE = 2048;
 
@@ -40,10 +42,13 @@ export function planAppend(
   newBlob: () => string,
 ): Plan {
   const { appendId, index, mailbox } = entry;
-  const fixed = [
-    headWrite(runId, { snapshot: entry.snapshot, owner: entry.owner, appendId }, epoch, revision),
-    ...(index === undefined ? [] : runWrites(runId, index)),
-  ];
+  const head = headWrite(runId, entry, epoch, revision);
+  if (index === undefined && mailbox === undefined && entry.parts.length === 0) {
+    const value = inlineValue([appendId, 0], entry.record);
+    // A common step: nothing but a head and a short record.
+    if (value !== undefined) return { ...BARE, writes: [head, { key: recordKey(epoch, revision), value }] };
+  }
+  const fixed = [head, ...(index === undefined ? [] : runWrites(runId, index))];
   return plan(runId, epoch, newBlob, mailbox, (packer, blob) => {
     const partsBlob = blob !== undefined && entry.parts.length > 0 ? blob : 0;
     const rows = [
