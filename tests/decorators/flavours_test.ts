@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { Graph, OnError, Retry, Timeout, Vertex, Workflow } from "../../src/decorators/mod.ts";
 import type { BuildError } from "../../src/errors.ts";
@@ -142,54 +142,5 @@ test("D2, FC-38, FC-39: any other call throws at class definition and says what 
         return true;
       });
     }
-  }
-});
-
-test("D9, FC-40: a second loaded copy of the package is refused when it is loaded, naming both", async () => {
-  const folder = scratch();
-  try {
-    const loaded = new URL("../../src/", import.meta.url);
-    cpSync(fileURLToPath(loaded), join(folder, "src"), { recursive: true });
-    const second = pathToFileURL(join(folder, "src", "decorators", `mod${EXT}`)).href;
-    await assert.rejects(() => import(second), (error: BuildError) => {
-      assert.equal(error.code, "BUILD");
-      assert.match(error.message, /two copies of superstep are loaded/);
-      assert.ok(error.message.includes(`${loaded.href}decorators/metadata${EXT}`), error.message);
-      assert.ok(
-        error.message.includes(`${pathToFileURL(folder).href}/src/decorators/metadata${EXT}`),
-        error.message,
-      );
-      return true;
-    });
-    assert.ok(graphOf(Approval).vertices.has("draft"), "the first copy goes on");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-});
-
-test("FC-40: the package's own modules may be evaluated again from the same place", async () => {
-  const again = await import(`../../src/decorators/metadata${EXT}?t=1`);
-  assert.equal(again.readOwn(Approval, again.records.graph)?.[0]?.id, "approval");
-});
-
-test("FC-40: an older copy of reflect-metadata that is loaded later takes nothing away", () => {
-  const names = ["defineMetadata", "getOwnMetadata", "getMetadata"] as const;
-  const originals = names.map((name) => Reflect[name]);
-  try {
-    // What such a copy does: it puts its own functions, with an empty store, in place of those it finds.
-    for (const name of names) Object.assign(Reflect, { [name]: () => undefined });
-    @Graph({ id: "between" })
-    class Between extends Workflow(STATE) {}
-    Vertex({ graph: Between, id: "a", entry: true, finish: true, select: (s) => s.n, reduce: () => {} })(
-      class {
-        execute(n: number) {
-          return n;
-        }
-      },
-    );
-    assert.ok(graphOf(Between).vertices.has("a"));
-    assert.ok(graphOf(Approval).vertices.has("draft"));
-  } finally {
-    names.forEach((name, i) => Object.assign(Reflect, { [name]: originals[i] }));
   }
 });
