@@ -25,8 +25,12 @@ function misuse(args: readonly unknown[]): string {
   if (args.length === 3 && typeof target === "function") {
     return "it stands on a constructor parameter; put it on the class";
   }
-  return "it was called neither as a standard nor as a legacy class decorator; remove experimentalDecorators from the " +
-    "compilerOptions of deno.json or tsconfig.json, or set it to true";
+  const seen = `${args.length} argument${args.length === 1 ? "" : "s"} (${
+    args.map((arg) => arg === null ? "null" : typeof arg).join(", ")
+  })`;
+  return `it was called with ${seen}, neither as a standard nor as a legacy class decorator; remove ` +
+    "experimentalDecorators from the compilerOptions of deno.json or tsconfig.json, or set it to true; Babel's plugin " +
+    'for decorators needs version: "2023-11"';
 }
 
 /** A graph that is `undefined` where its name is in scope is a class that has not been defined yet. */

@@ -5,14 +5,19 @@ import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { type TransformConfig, transformSync as swcTransform } from "@swc/wasm";
+import { type TransformOptions, transformSync as esbuildTransform } from "esbuild";
 import ts from "typescript";
+import { compile } from "../../src/compile.ts";
 import { Graph, OnError, Retry, Timeout, Vertex, Workflow } from "../../src/decorators/mod.ts";
 import type { BuildError } from "../../src/errors.ts";
 import { canonicalForm } from "../../src/graph/mod.ts";
 import { graphOf } from "../../src/scanner/mod.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { ROOT } from "../support/paths.ts";
 import { HOST } from "../support/runtimes.ts";
 import { z } from "zod";
+import type * as fixture from "./fixtures/approval.ts";
 import { Approval } from "./fixtures/approval.ts";
 
 const FIXTURE = join(ROOT, "tests/decorators/fixtures/approval.ts");
@@ -24,41 +29,75 @@ function scratch(): string {
   return mkdtempSync(join(ROOT, ".tmp", "flavours-"));
 }
 
-/** The fixture as the TypeScript compiler writes it, importing the source that this test uses. */
-function emitted(options: ts.CompilerOptions): string {
-  const { outputText } = ts.transpileModule(readFileSync(FIXTURE, "utf8"), {
-    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, ...options },
-  });
-  const source = new URL("../../src/", import.meta.url).href;
-  return outputText.replace(/"\.\.\/\.\.\/\.\.\/src\/(.*?)\.ts"/g, (_, path) => `"${source}${path}${EXT}"`);
+const TEXT = readFileSync(FIXTURE, "utf8");
+
+function tsc(compilerOptions: ts.CompilerOptions): string {
+  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, ...compilerOptions };
+  return ts.transpileModule(TEXT, { compilerOptions: options }).outputText;
 }
 
-const EMISSIONS: Readonly<Record<string, ts.CompilerOptions>> = {
-  "standard decorators, compiled away": {},
-  "legacy decorators": { experimentalDecorators: true },
-  "legacy decorators with emitted types": { experimentalDecorators: true, emitDecoratorMetadata: true },
+function swc(transform: TransformConfig & { readonly decoratorVersion?: string }): string {
+  const parser = { syntax: "typescript", decorators: true } as const;
+  return swcTransform(TEXT, { configFile: false, swcrc: false, jsc: { target: "es2022", parser, transform } })
+    .code;
+}
+
+function esbuild(compilerOptions: Readonly<Record<string, boolean>>, more: TransformOptions = {}): string {
+  return esbuildTransform(TEXT, { loader: "ts", target: "es2022", tsconfigRaw: { compilerOptions }, ...more })
+    .code;
+}
+
+/** What compilers write of the fixture. */
+const EMISSIONS: Readonly<Record<string, () => string>> = {
+  "tsc, standard": () => tsc({}),
+  "tsc, legacy": () => tsc({ experimentalDecorators: true }),
+  "tsc, legacy with emitted types": () => tsc({ experimentalDecorators: true, emitDecoratorMetadata: true }),
+  "swc, standard": () => swc({ decoratorVersion: "2023-11" }),
+  "swc, standard as proposed in 2022": () => swc({ decoratorVersion: "2022-03" }),
+  "swc, legacy with emitted types": () => swc({ legacyDecorator: true, decoratorMetadata: true }),
+  "esbuild, standard": () => esbuild({}),
+  "esbuild, standard, minified": () => esbuild({}, { minify: true }),
+  "esbuild, legacy": () => esbuild({ experimentalDecorators: true }),
 };
 
-for (const [flavour, options] of Object.entries(EMISSIONS)) {
-  test(`D2, FC-39: the same source gives the same graph with ${flavour}`, async () => {
+for (const [compiler, emit] of Object.entries(EMISSIONS)) {
+  test(`D2, FC-39: the same source as ${compiler} writes it is the same graph, and runs`, async (t) => {
     const folder = scratch();
-    try {
-      const file = join(folder, "approval.mjs");
-      writeFileSync(file, emitted(options));
-      const module: { readonly Approval: typeof Approval } = await import(pathToFileURL(file).href);
-      assert.notEqual(module.Approval, Approval);
-      const graph = graphOf(module.Approval);
-      assert.equal(canonicalForm(graph), canonicalForm(graphOf(Approval)));
-      assert.deepEqual(graph.vertices.get("draft")?.retry.maxAttempts, 3);
-      assert.equal(graph.vertices.get("draft")?.handlers[0]?.route, "ticket");
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "approval.mjs");
+    const source = new URL("../../src/", import.meta.url).href;
+    writeFileSync(
+      file,
+      emit().replace(/"\.\.\/\.\.\/\.\.\/src\/(.*?)\.ts"/g, (_, path) => `"${source}${path}${EXT}"`),
+    );
+    const module: typeof fixture = await import(pathToFileURL(file).href);
+    assert.notEqual(module.Approval, Approval);
+    const graph = graphOf(module.Approval);
+    assert.equal(canonicalForm(graph), canonicalForm(graphOf(Approval)));
+    assert.equal(graph.version, graphOf(Approval).version);
+    assert.equal(graph.vertices.get("draft")?.retry.maxAttempts, 3);
+    assert.equal(graph.vertices.get("draft")?.handlers[0]?.route, "ticket");
+    await sends(module);
   });
 }
 
-if (HOST === "bun") {
-  const settings: Readonly<Record<string, Readonly<Record<string, boolean>>>> = {
+/** Runs the workflow of a module to its end, over its wait. */
+async function sends({ Approval }: typeof fixture): Promise<void> {
+  const rag = { ask: (text: string) => Promise.resolve(`about ${text}`) };
+  const runner = compile(Approval, { store: memoryStore(), provide: (cls) => new cls(rag) });
+  const paused = await runner.run({ question: "why" });
+  const { rows: [wait] } = await runner.waits({ runId: paused.run.runId });
+  assert.deepEqual(wait?.info, { draft: "about why" });
+  await runner.answer(paused.run.runId, wait.waitId, { verdict: "approve" });
+  const done = await runner.resume(paused.run.runId);
+  assert.deepEqual([done.status, done.state.verdict], ["completed", "approve"]);
+}
+
+/** The settings that decide what the runtimes which read TypeScript themselves make of a decorator. */
+const SETTINGS: Readonly<Record<typeof HOST, Readonly<Record<string, Readonly<Record<string, boolean>>>>>> = {
+  node: {},
+  deno: { "with experimentalDecorators": { experimentalDecorators: true } },
+  bun: {
     "without settings": {},
     "with experimentalDecorators": { experimentalDecorators: true },
     "with emitDecoratorMetadata alone": { emitDecoratorMetadata: true },
@@ -67,33 +106,35 @@ if (HOST === "bun") {
       experimentalDecorators: false,
       emitDecoratorMetadata: true,
     },
-  };
-  for (const [words, compilerOptions] of Object.entries(settings)) {
-    test(`D2, FC-39: Bun gives the same graph from source ${words}`, () => {
-      const folder = scratch();
-      try {
-        // A copy of the package, so that one tsconfig holds for it and for the workflow.
-        cpSync(join(ROOT, "src"), join(folder, "src"), { recursive: true });
-        mkdirSync(join(folder, "tests/decorators/fixtures"), { recursive: true });
-        cpSync(FIXTURE, join(folder, "tests/decorators/fixtures/approval.ts"));
-        writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
-        writeFileSync(
-          join(folder, "main.ts"),
-          `import { Approval } from "./tests/decorators/fixtures/approval.ts";
-           import { graphOf } from "./src/scanner/mod.ts";
-           console.log(graphOf(Approval).version);`,
-        );
-        const { stdout, stderr, status } = spawnSync(process.execPath, [join(folder, "main.ts")], {
-          cwd: folder,
-          encoding: "utf8",
-        });
-        assert.equal(status, 0, stderr);
-        assert.equal(stdout.trim(), graphOf(Approval).version);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    });
-  }
+  },
+};
+
+for (const [words, compilerOptions] of Object.entries(SETTINGS[HOST])) {
+  test(`D2, FC-39: ${HOST} gives the same graph from source ${words}`, (t) => {
+    const folder = scratch();
+    t.after(() => rmSync(folder, { recursive: true }));
+    // A copy of the package, so that one configuration holds for it and for the workflow.
+    cpSync(join(ROOT, "src"), join(folder, "src"), { recursive: true });
+    mkdirSync(join(folder, "tests/decorators/fixtures"), { recursive: true });
+    cpSync(FIXTURE, join(folder, "tests/decorators/fixtures/approval.ts"));
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+    writeFileSync(join(folder, "deno.json"), JSON.stringify({ compilerOptions, nodeModulesDir: "manual" }));
+    writeFileSync(
+      join(folder, "main.ts"),
+      `import { Approval } from "./tests/decorators/fixtures/approval.ts";
+       import { graphOf } from "./src/scanner/mod.ts";
+       let count = 0;
+       function probe(...args: unknown[]) { count = args.length; }
+       @probe class Probed {}
+       console.log(graphOf(Approval).version, Probed && count);`,
+    );
+    const args = [...HOST === "deno" ? ["run", "-A"] : [], join(folder, "main.ts")];
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    assert.equal(status, 0, stderr);
+    const [version, count] = stdout.trim().split(" ");
+    assert.equal(version, graphOf(Approval).version);
+    if (compilerOptions.experimentalDecorators) assert.equal(count, "1", "the setting has not been taken");
+  });
 }
 
 const STATE = z.object({ n: z.number() });
@@ -128,9 +169,9 @@ test("D2, FC-38, FC-39: any other call throws at class definition and says what 
     [[() => {}, { kind: "method", name: "#secret", static: false, private: true }], /member \(method\)/],
     [[undefined, { kind: "field", name: "x", static: true, private: false }], /member \(field\)/],
     [[C, undefined, 0], /constructor parameter; put it on the class/],
-    [[{ kind: "class", elements: [] }], /experimentalDecorators/],
+    [[{ kind: "class", elements: [] }], /with 1 argument \(object\).*experimentalDecorators.*"2023-11"/],
     [[C, {}], /experimentalDecorators/],
-    [[C, undefined], /experimentalDecorators/],
+    [[C, undefined], /with 2 arguments \(function, undefined\).*experimentalDecorators/],
     [[], /experimentalDecorators/],
   ];
   for (const [name, decorate] of Object.entries(decorators())) {
