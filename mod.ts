@@ -69,6 +69,8 @@ export type {
   WorkOptions,
 } from "./src/engine/options.ts";
 export type { Cancellation } from "./src/engine/operations/cancel.ts";
+export type { ForkOptions } from "./src/engine/operations/fork.ts";
+export type { StateEdit } from "./src/engine/operations/edit.ts";
 export type { EventsOptions, MissedEvents, RunHandle } from "./src/engine/handle.ts";
 export type {
   CancelledResult,
@@ -83,7 +85,16 @@ export type {
 } from "./src/engine/result.ts";
 export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/engine/history.ts";
 export type { Hooks, Logger, RunEvent, VertexStart } from "./src/engine/events.ts";
-export type { Halt, HaltKind, InterruptReason, Phase, Route, RunRecord, RunStatus } from "./src/model/run.ts";
+export type {
+  Halt,
+  HaltKind,
+  InterruptReason,
+  Phase,
+  Route,
+  RunParent,
+  RunRecord,
+  RunStatus,
+} from "./src/model/run.ts";
 export type { Runtime, Timer, TimerOptions } from "./src/runtime/runtime.ts";
 export type { CatalogRow, Page, Store, WaitQuery } from "./src/store/store.ts";
 

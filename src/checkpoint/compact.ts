@@ -43,6 +43,8 @@ export const EVENTS = [
   ["halted", ["halt"]],
   ["completed", []],
   ["cancelled", ["reason"]],
+  ["forked", ["parent", "form"]],
+  ["updated", ["maps"]],
 ] as const satisfies readonly (readonly [RecordEvent["type"], readonly string[]])[];
 
 const CODES = new Map<string, number>(EVENTS.map(([type], code) => [type, code]));

@@ -9,7 +9,7 @@ import type { Created, RecordEvent } from "./records.ts";
  * 1. Pure: a new checkpoint is returned, the given one is never touched.
  * 2. An execution that has recorded nothing is absent; the first event about it makes it.
  * 3. Results are numbered in the order of their `resolved` events, for ever.
- * 4. Any record but a claim, a release or a reopening is progress and resets the recovery count.
+ * 4. Any record but a claim, a release, a reopening or an update is progress and resets the recovery count.
  */
 export function evolve(
   checkpoint: Checkpoint,
@@ -107,6 +107,7 @@ export class Evolution {
   #apply(event: RecordEvent, at: number): void {
     switch (event.type) {
       case "created":
+      case "forked":
         return;
       case "claimed":
         return this.#claim(event, at);
@@ -116,6 +117,8 @@ export class Evolution {
         return this.#retry(event);
       case "reopened":
         return this.#reopen(event);
+      case "updated":
+        return this.#update(event);
       default:
         this.#run.recoveries = 0;
         this.#progressing(event, at);
@@ -123,7 +126,10 @@ export class Evolution {
   }
 
   #progressing(
-    event: Exclude<RecordEvent, { type: "created" | "claimed" | "released" | "retried" | "reopened" }>,
+    event: Exclude<
+      RecordEvent,
+      { type: "created" | "forked" | "claimed" | "released" | "retried" | "reopened" | "updated" }
+    >,
     at: number,
   ): void {
     switch (event.type) {
@@ -223,6 +229,20 @@ export class Evolution {
     if (event.status === "running") return;
     this.#next.phase = "paused";
     this.#interrupt(event.reason ?? "awaiting", at);
+  }
+
+  #update({ maps }: Extract<RecordEvent, { type: "updated" }>): void {
+    if (maps === undefined) return;
+    // There are items to run: what nobody owns waits for whoever claims it.
+    this.#run.status = "running";
+    delete this.#run.reason;
+    if (this.#next.phase === "paused") this.#next.phase = "running";
+    const splits = new Map(maps.map(({ vertexId, count, digest }) => [vertexId, { count, digest }]));
+    this.#maps = new Map([...this.#next.maps, ...splits]);
+    this.#next.maps = this.#maps;
+    for (const [key, x] of this.#next.executions) {
+      if ((x.item ?? -1) >= (splits.get(x.vertexId)?.count ?? Infinity)) this.#drop(key);
+    }
   }
 
   #interrupt(reason: NonNullable<Checkpoint["run"]["reason"]>, at: number): void {

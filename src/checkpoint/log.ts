@@ -1,5 +1,6 @@
 import {
   CheckpointDecodeError,
+  CheckpointNotFoundError,
   GraphRunMismatchError,
   isSuperstepError,
   messageOf,
@@ -7,7 +8,7 @@ import {
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Appended, AppendEntry, PartRef, Store, StoredRecord } from "../store/store.ts";
+import type { Appended, AppendEntry, PartRef, Store, StoredRecord, Tail } from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
 import type {
   Cursor,
@@ -20,6 +21,7 @@ import type {
 } from "./cursor.ts";
 import { applyPatch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
+import { type AppendHints, appendHints } from "./hints.ts";
 import { indexChanges } from "./index_rows.ts";
 import { decodeMailbox, encodeMailbox, type Mailbox, mailboxAfter } from "./mailbox.ts";
 import { type Layout, partRefs, restore, snapshot } from "./parts.ts";
@@ -42,12 +44,14 @@ export class CheckpointLog<S> {
   readonly #runtime: Runtime;
   readonly #codec: Codec;
   readonly #writer: string;
+  readonly #hints: AppendHints;
   #written = 0;
 
   constructor(store: Store, runtime: Runtime, codec: Codec = defaultCodec) {
     this.#store = store;
     this.#runtime = runtime;
     this.#codec = codec;
+    this.#hints = appendHints(store);
     // Twelve digits of chance tell the writers of one revision apart, and every record holds them.
     this.#writer = runtime.uuid().slice(-12);
   }
@@ -56,11 +60,44 @@ export class CheckpointLog<S> {
   async load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
     const tail = await this.#store.tail(runId, options);
     if (tail === undefined) return undefined;
-    const records = inSequence(runId, tail.records).map((r) => ({
+    return await this.#restored(runId, tail, this.#decoded(runId, tail.records), options);
+  }
+
+  /**
+   * The run as it was at a revision, or `undefined` for an unknown one; nothing can be appended after it.
+   *
+   * @throws {CheckpointNotFoundError} the run has no such revision, or none any more
+   */
+  async at(runId: string, revision: number, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
+    const { head, mailbox } = await this.#store.inspect(runId, revision, undefined, options);
+    if (head === null) return undefined;
+    if (revision > head.position.revision) throw new CheckpointNotFoundError(runId, revision);
+    const from = Math.max(0, revision - MAX_DELTAS - 1);
+    const found = await this.#store.range(runId, from, revision - from + 1, options);
+    const first = found[0]?.revision;
+    if (first === undefined || first > revision) throw new CheckpointNotFoundError(runId, revision, first);
+    const records = this.#decoded(runId, found.slice(0, revision - first + 1));
+    const base = records.findLastIndex((r) => r.snapshot !== undefined);
+    // What the mailbox holds now came after every revision but the newest.
+    const newest = revision === head.position.revision;
+    const tail = { position: { ...head.position, revision }, mailbox: newest ? mailbox : null };
+    return await this.#restored(runId, tail, records.slice(Math.max(0, base)), options);
+  }
+
+  #decoded(runId: string, records: readonly StoredRecord[]): readonly DecodedRecord[] {
+    return inSequence(runId, records).map((r) => ({
       ...r,
       ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
     }));
-    const [base, ...deltas] = records;
+  }
+
+  /** The run that a snapshot and the records after it come to. */
+  async #restored(
+    runId: string,
+    tail: Pick<Tail, "position" | "mailbox">,
+    [base, ...deltas]: readonly DecodedRecord[],
+    options: LoadOptions,
+  ): Promise<Cursor<S>> {
     if (base?.snapshot === undefined) {
       throw new CheckpointDecodeError(runId, "Record", "its history does not begin with a snapshot");
     }
@@ -96,9 +133,13 @@ export class CheckpointLog<S> {
 
   /** Appends revision 0. */
   create(runId: string, event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
-    const checkpoint = firstCheckpoint(event, this.#runtime.now());
+    return this.begin(firstCheckpoint(event, this.#runtime.now()), event, state, write);
+  }
+
+  /** Appends revision 0 of a run that begins where a checkpoint says. */
+  begin(checkpoint: Checkpoint, event: RecordEvent, state: S, write: Ownership): Promise<Cursor<S>> {
     const next = { state, patch: undefined };
-    return this.#write(runId, undefined, { ...write, events: [event], checkpoint, next });
+    return this.#write(checkpoint.run.runId, undefined, { ...write, events: [event], checkpoint, next });
   }
 
   /** Appends the record that follows `cursor`. */
@@ -195,6 +236,7 @@ export class CheckpointLog<S> {
       index: indexChanges(before, checkpoint, events, mailbox, this.#codec, write.schemas),
     };
     const appended = await this.#append(runId, run.revision, entry);
+    this.#hints.tell(runId);
     return {
       checkpoint,
       state,
@@ -315,6 +357,8 @@ function inSequence(runId: string, records: readonly StoredRecord[]): readonly S
 function noMailbox(graphVersion: string): { readonly version: null; readonly content: Mailbox } {
   return { version: null, content: { graphVersion, answers: [] } };
 }
+
+type DecodedRecord = StoredRecord & LogRecord;
 
 interface Draft {
   readonly bytes: Uint8Array;

@@ -61,6 +61,7 @@ export function decodeMailbox(bytes: Uint8Array, codec: Codec, runId: string): M
 const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
   [
     "created",
+    "forked",
     "claimed",
     "released",
     "resolved",
@@ -73,6 +74,7 @@ const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
 );
 
 function movesMailbox(event: RecordEvent): boolean {
+  if (event.type === "updated") return event.maps !== undefined;
   return MOVES_MAILBOX.has(event.type) && !(event.type === "resolved" && event.result.kind === "fired");
 }
 

@@ -1,6 +1,6 @@
 import type { ExecutionRef } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
-import type { Halt, InterruptReason, Route } from "../model/run.ts";
+import type { Halt, InterruptReason, Route, RunParent } from "../model/run.ts";
 import type { WaitCloseReason, WaitOpening, WaitResult } from "../model/wait.ts";
 
 /**
@@ -9,6 +9,8 @@ import type { WaitCloseReason, WaitOpening, WaitResult } from "../model/wait.ts"
  */
 export type RecordEvent =
   | Created
+  | Forked
+  | Updated
   | Claimed
   | Released
   | Retried
@@ -44,6 +46,21 @@ export interface Created {
   readonly inputDigest: string;
 }
 
+/** Revision 0 of a run that was forked from another one; everything else stands in its snapshot. */
+export interface Forked {
+  readonly type: "forked";
+  readonly parent: RunParent;
+  /** As in {@link Created}. */
+  readonly form: string;
+}
+
+/** The state that the current step began with was replaced; the record holds its change. */
+export interface Updated {
+  readonly type: "updated";
+  /** Map vertices of which nothing is settled and that have other items now; there is something to run then. */
+  readonly maps?: readonly Split[];
+}
+
 /** A process became the owner. */
 export interface Claimed {
   readonly type: "claimed";
@@ -69,8 +86,12 @@ export interface Retried {
 }
 
 /** What a map vertex was split into; recorded with the first fact of any of its items. */
-export interface Mapped {
+export interface Mapped extends Split {
   readonly type: "mapped";
+}
+
+/** The items of a map vertex. */
+export interface Split {
   readonly vertexId: string;
   readonly count: number;
   readonly digest: string;

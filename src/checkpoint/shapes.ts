@@ -3,6 +3,7 @@ import { z } from "zod";
 /** What stored records look like: everything read from a store is judged by these before anything else sees it. */
 
 const count = z.int().nonnegative();
+const split = { vertexId: z.string(), count, digest: z.string() };
 const of = { vertexId: z.string(), item: count.exactOptional() };
 
 type Failure = z.infer<typeof baseFailure> & {
@@ -28,6 +29,7 @@ const halt = z.object({
   target: z.string().exactOptional(),
 });
 
+const parent = z.object({ runId: z.string(), revision: count });
 const reason = z.enum(["halted", "errored", "awaiting", "sleeping"]);
 const route = z.object({
   from: z.string(),
@@ -68,6 +70,8 @@ export const eventShape = z.discriminatedUnion("type", [
     tags: z.array(z.string()),
     inputDigest: z.string(),
   }),
+  z.object({ type: z.literal("forked"), parent, form: z.string() }),
+  z.object({ type: z.literal("updated"), maps: z.array(z.object(split)).exactOptional() }),
   z.object({
     type: z.literal("claimed"),
     owner: z.string(),
@@ -81,7 +85,7 @@ export const eventShape = z.discriminatedUnion("type", [
     recovery: z.boolean().exactOptional(),
   }),
   z.object({ type: z.literal("retried"), executions: z.array(z.object(of)) }),
-  z.object({ type: z.literal("mapped"), vertexId: z.string(), count, digest: z.string() }),
+  z.object({ type: z.literal("mapped"), ...split }),
   z.object({
     type: z.literal("attempt_failed"),
     ...of,
@@ -184,6 +188,7 @@ const run = z.object({
   maxSteps: count,
   tags: z.array(z.string()),
   inputDigest: z.string(),
+  parent: parent.exactOptional(),
 });
 
 /** A checkpoint as a snapshot record holds it. */

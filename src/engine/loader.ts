@@ -1,3 +1,4 @@
+import type { LoadOptions } from "../checkpoint/cursor.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import {
@@ -18,6 +19,8 @@ export interface LoadRunOptions {
   readonly state?: boolean;
   /** Whether a run that is over is refused, before its state is looked at. @default false */
   readonly unfinished?: boolean;
+  /** Which revision; nothing can be appended after one that is not the newest. @default the newest */
+  readonly revision?: number;
 }
 
 /** Reads runs of one graph: whatever it returns can be worked on by this code, anything else is a typed error. */
@@ -30,11 +33,12 @@ export class Loader<S> {
     this.#validator = validator;
   }
 
-  /** The run as of its newest record. Judged in order: its identity, graph, version, end, state, and the rest. */
+  /** The run as of a record of it. Judged in order: its identity, graph, version, end, state, and the rest. */
   async load(runId: string, options: LoadRunOptions = {}): Promise<Cursor<S>> {
     const { graph, log } = this.#engine;
-    const cursor = await log.load(runId, {
-      ...options,
+    const { revision, ...what } = options;
+    const load: LoadOptions = {
+      ...what,
       verify: async (checkpoint) => {
         const { graphId, graphVersion, status } = checkpoint.run;
         if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
@@ -50,7 +54,8 @@ export class Loader<S> {
           throw new ResumeTerminalError(runId, status);
         }
       },
-    });
+    };
+    const cursor = await (revision === undefined ? log.load(runId, load) : log.at(runId, revision, load));
     if (cursor === undefined) throw new CheckpointNotFoundError(runId);
     if (options.state === false) return cursor;
     let state: S;
@@ -65,9 +70,9 @@ export class Loader<S> {
 
   async #difference(runId: string): Promise<string> {
     const [first] = await this.#engine.log.history(runId, 0, 1);
-    const created = first?.events.find((e) => e.type === "created");
-    return created === undefined
+    const begun = first?.events.find((e) => e.type === "created" || e.type === "forked");
+    return begun === undefined
       ? "its beginning is no longer stored"
-      : describeVersionDifference(created.form, canonicalForm(this.#engine.graph));
+      : describeVersionDifference(begun.form, canonicalForm(this.#engine.graph));
   }
 }

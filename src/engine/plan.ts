@@ -1,5 +1,5 @@
 import { digest } from "../checkpoint/digest.ts";
-import type { Mapped } from "../checkpoint/records.ts";
+import type { Mapped, Split } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
@@ -74,16 +74,9 @@ function planMap<S>(
   checkpoint: Checkpoint,
   state: S,
 ): { readonly mapped: Mapped; item(index: number): unknown } {
-  const select = () => {
-    const items = selected(vertex.each!(state), "each", vertex.id);
-    if (!Array.isArray(items)) {
-      throw new ContextError(`each of vertex ${vertex.id} returned ${typeof items}, not an array of items`);
-    }
-    return items as readonly unknown[];
-  };
-  const items = select();
+  const items = itemsOf(vertex, state);
   const taken = new Set<number>();
-  const mapped: Mapped = { type: "mapped", vertexId: vertex.id, count: items.length, digest: digest(items) };
+  const mapped: Mapped = { type: "mapped", ...splitOf(vertex.id, items) };
   const recorded = checkpoint.maps.get(vertex.id);
   if (recorded !== undefined && (recorded.count !== mapped.count || recorded.digest !== mapped.digest)) {
     throw new ContextError(
@@ -92,11 +85,23 @@ function planMap<S>(
     );
   }
   const item = (index: number) => {
-    if (taken.has(index)) return select()[index];
+    if (taken.has(index)) return itemsOf(vertex, state)[index];
     taken.add(index);
     return items[index];
   };
   return { mapped, item };
+}
+
+/** The items that a map vertex selects from a state. */
+export function itemsOf<S>(vertex: CompiledVertex<S>, state: S): readonly unknown[] {
+  const items = selected(vertex.each!(state), "each", vertex.id);
+  if (Array.isArray(items)) return items as readonly unknown[];
+  throw new ContextError(`each of vertex ${vertex.id} returned ${typeof items}, not an array of items`);
+}
+
+/** What is recorded of the items of a map vertex. */
+export function splitOf(vertexId: string, items: readonly unknown[]): Split {
+  return { vertexId, count: items.length, digest: digest(items) };
 }
 
 function selected(value: unknown, what: string, vertexId: string): unknown {

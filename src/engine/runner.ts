@@ -16,6 +16,7 @@ import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inbox
 import { runIdOf } from "./ids.ts";
 import { Loader } from "./loader.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
+import { type ForkOptions, forkRun } from "./operations/fork.ts";
 import {
   checkedRunId,
   positive,
@@ -198,6 +199,21 @@ export class Runner<S, I = unknown> {
   /** The id of the run that is started with an idempotency key, and without an id of its own. */
   runIdOf(idempotencyKey: string): string {
     return runIdOf(this.#engine.graph.id, idempotencyKey);
+  }
+
+  /**
+   * Begins a new run where this one was at a revision, also when it is over, halted or at work. Vertices that were done keep
+   * their outcomes; those under way run again, with the results of `once` and the answers they had, and open their other
+   * waits anew. The fork needs nothing of its source and is for whoever serves it; nothing runs here.
+   *
+   * @returns The id of the new run. The same fork under the same id is the same run.
+   * @throws {CheckpointNotFoundError} there is no such run or revision
+   * @throws {GraphVersionMismatchError} the run was begun with other code
+   * @throws {ValidationError} the schema refuses the state given
+   * @throws {RunExistsError} the id is taken by another run
+   */
+  fork(runId: string, revision: number, options: ForkOptions<S> = {}): Promise<{ readonly runId: string }> {
+    return forkRun(this.#engine, this.#loader, { runId, revision }, options);
   }
 
   /** The run as it is stored now, with its state. Runs nothing. */

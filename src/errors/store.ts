@@ -4,12 +4,19 @@ import { SuperstepError } from "./base.ts";
 export class CheckpointNotFoundError extends SuperstepError {
   static readonly errorName: string = "CheckpointNotFoundError";
   override readonly code = "CHECKPOINT_NOT_FOUND";
-  constructor(readonly runId: string, readonly revision?: number) {
+  /** @param first The first revision that is kept, of a run whose history was cut. */
+  constructor(readonly runId: string, readonly revision?: number, readonly first?: number) {
     super(
       revision === undefined
         ? `superstep: there is no run ${runId} in this store; check the id and the store's path`
-        : `superstep: run ${runId} has no revision ${revision}`,
-      { runId, ...(revision === undefined ? {} : { revision }) },
+        : first === undefined
+        ? `superstep: run ${runId} has no revision ${revision}`
+        : `superstep: run ${runId} has no revision ${revision} any more; its history is kept from ${first} on`,
+      {
+        runId,
+        ...(revision === undefined ? {} : { revision }),
+        ...(first === undefined ? {} : { first }),
+      },
     );
   }
 }

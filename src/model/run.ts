@@ -36,6 +36,14 @@ export interface RunRecord {
   readonly tags: readonly string[];
   /** The canonical digest of the input as given to `start`. */
   readonly inputDigest: string;
+  /** Where a fork comes from. Information only: the fork needs nothing of that run, which may be gone. */
+  readonly parent?: RunParent;
+}
+
+/** The run and revision that a fork was made of. */
+export interface RunParent {
+  readonly runId: string;
+  readonly revision: number;
 }
 
 /** One edge taken: from a vertex that finished to one that it activated. */

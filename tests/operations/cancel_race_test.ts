@@ -52,7 +52,8 @@ async function play(at: number, when: "before" | "after", where: "here" | "elsew
   const graph = everything(lab);
   let writes = 0;
   let cancelling: Promise<Cancellation | undefined> | undefined;
-  let canceller: Runner<State> | undefined;
+  const canceller = (): Runner<State> =>
+    where === "here" ? lab.engine(graph, { store }) : lab.elsewhere(graph);
   const cancel = async () => {
     cancelling = canceller!.cancel("r", `at ${at}`).catch((error) => {
       if (error.name === "CheckpointNotFoundError") return undefined;

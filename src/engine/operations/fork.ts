@@ -1,0 +1,73 @@
+import { digest } from "../../checkpoint/digest.ts";
+import type { Forked } from "../../checkpoint/records.ts";
+import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts";
+import { canonicalForm } from "../../graph/mod.ts";
+import type { RunParent } from "../../model/run.ts";
+import type { Engine } from "../engine.ts";
+import type { Loader } from "../loader.ts";
+import { checkedRunId, checkedTags } from "../options.ts";
+import { changedMaps, edited, type StateEdit } from "./edit.ts";
+import { forkOf } from "./forked.ts";
+
+/** Options of `fork`. */
+export interface ForkOptions<S> {
+  /** Another state for the step to begin with. @default the one that it began with */
+  readonly state?: StateEdit<S>;
+  /** The id of the new run. @default a new UUIDv7 */
+  readonly runId?: string;
+  /** @default those of the run that is forked */
+  readonly tags?: readonly string[];
+}
+
+/**
+ * Begins a run where another one was at a revision.
+ *
+ * 1. Revision 0 is a whole snapshot: the fork shares nothing with its source, which is only read.
+ * 2. What is judged of a state, of items and of a checkpoint elsewhere is judged here, before anything is written.
+ */
+export async function forkRun<S>(
+  engine: Engine<S>,
+  loader: Loader<S>,
+  parent: RunParent,
+  options: ForkOptions<S>,
+): Promise<{ readonly runId: string }> {
+  const { runtime, graph, log, rules } = engine;
+  checkedRunId(parent.runId, "fork");
+  if (!Number.isSafeInteger(parent.revision) || parent.revision < 0) {
+    throw new ArgumentError("fork", `the revision is ${String(parent.revision)}; give a whole number from 0`);
+  }
+  const runId = options.runId === undefined ? runtime.uuid() : checkedRunId(options.runId, "fork");
+  const { checkpoint: source, state: before, mailbox } = await loader.load(parent.runId, {
+    revision: parent.revision,
+  });
+  const { value: state } = "state" in options
+    ? edited(before, options.state as StateEdit<S>, rules, "fork")
+    : { value: before };
+  const now = runtime.now();
+  const checkpoint = forkOf(source, {
+    runId,
+    parent,
+    now,
+    tags: checkedTags(options.tags ?? source.run.tags, "fork"),
+    // A fork is told from every other by its source and its state, as a start is by its input.
+    inputDigest: digest({ ...parent, state }),
+    maps: state === before ? [] : changedMaps(graph, source, state, "fork"),
+    answers: mailbox.content.answers,
+  });
+  const event: Forked = { type: "forked", parent, form: canonicalForm(graph) };
+  try {
+    const wake = checkpoint.run.status === "completed" ? undefined : now;
+    await log.begin(checkpoint, event, state, { wake });
+  } catch (conflict) {
+    if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
+      throw conflict;
+    }
+    const run = (await log.load(runId, { state: false }))?.checkpoint.run;
+    if (run === undefined) throw conflict;
+    if (run.inputDigest !== checkpoint.run.inputDigest) {
+      throw new RunExistsError(runId, "another beginning, and is not this fork");
+    }
+  }
+  engine.ownership.poke(runId);
+  return { runId };
+}

@@ -1,0 +1,95 @@
+import { evolve } from "../../checkpoint/evolve.ts";
+import type { PostedAnswer } from "../../checkpoint/mailbox.ts";
+import type { RecordEvent, Split } from "../../checkpoint/records.ts";
+import { type Checkpoint, type Execution, executionKey, refOf } from "../../model/checkpoint.ts";
+import type { RunParent } from "../../model/run.ts";
+import type { WaitState } from "../../model/wait.ts";
+import { idempotencyKey, waitIdOf } from "../ids.ts";
+import { resultsDue } from "../inbox.ts";
+import { pausedFailures } from "../step.ts";
+
+/** What a fork is given beside its source. */
+export interface ForkTarget {
+  readonly runId: string;
+  readonly parent: RunParent;
+  readonly now: number;
+  readonly tags: readonly string[];
+  readonly inputDigest: string;
+  /** The map vertices that have other items than in the source. */
+  readonly maps: readonly Split[];
+  /** Answers that the source has accepted and not recorded yet. */
+  readonly answers: readonly PostedAnswer[];
+}
+
+/**
+ * Revision 0 of a fork. Pure.
+ *
+ * 1. Settled executions keep their outcomes. The others run again: they keep the results of their `once` and of their
+ *    waits and their failed attempts, and open again what had no result.
+ * 2. What failed for good gets fresh attempts, and a halt is lifted, as by a resume.
+ * 3. The fork is nobody's, has no deadline, and every id in it is made of its own run id.
+ */
+export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
+  const { runId, parent, now, tags, inputDigest } = target;
+  const { halt: _, ...ready } = readied(source, target);
+  const completed = ready.frontier.length === 0;
+  const { graphId, graphVersion, step, maxSteps } = source.run;
+  const executions = [...ready.executions.values()].map((x) => rekeyed(x, ready, runId));
+  return {
+    ...ready,
+    run: {
+      runId,
+      graphId,
+      graphVersion,
+      status: completed ? "completed" : "running",
+      step,
+      revision: 0,
+      recoveries: 0,
+      createdAt: now,
+      updatedAt: now,
+      ...(completed ? { completedAt: now } : {}),
+      maxSteps,
+      tags,
+      inputDigest,
+      parent,
+    },
+    phase: ready.phase === "routed" ? "routed" : "running",
+    executions: new Map(executions.map((x) => [executionKey(x.vertexId, x.item), x])),
+  };
+}
+
+/** The source as a resume would find it ready to go on. */
+function readied(source: Checkpoint, { maps, answers, now }: ForkTarget): Checkpoint {
+  const { revision } = source.run;
+  const results = resultsDue(source, { graphVersion: source.run.graphVersion, answers }, [], -Infinity);
+  const failed = pausedFailures(source);
+  const events: RecordEvent[] = [...results];
+  if (maps.length > 0) events.push({ type: "updated", maps });
+  if (failed.length > 0 || source.halt !== undefined) {
+    events.push({ type: "retried", executions: failed.map(refOf) });
+  }
+  return evolve(source, events, revision, now);
+}
+
+function rekeyed(x: Execution, { run, nextStep }: Checkpoint, runId: string): Execution {
+  if (x.status === "done" || x.status === "failed") return { ...x, waits: new Map(), refusals: new Map() };
+  const key = idempotencyKey(run.graphId, runId, nextStep, x.vertexId, x.item);
+  const { nextAt: _, ...rest } = x;
+  const waits = [...x.waits.values()].filter((wait, i, all) => keeps(wait, all.slice(i + 1)));
+  return {
+    ...rest,
+    status: "pending",
+    refusals: new Map(),
+    waits: new Map(waits.map((wait) => {
+      const id = waitIdOf(runId, key, wait.kind, wait.name, wait.n, 0);
+      return [id, { ...wait, id }];
+    })),
+  };
+}
+
+/** Whether a wait is over for the body: it has a result, or a later opening of its name that has one took its place. */
+function keeps(wait: WaitState, later: readonly WaitState[]): boolean {
+  if (wait.result !== undefined) return true;
+  return wait.closed === "superseded" &&
+    later.some((w) => w.kind === wait.kind && w.name === wait.name && w.n > wait.n && w.result !== undefined);
+}

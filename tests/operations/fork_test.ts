@@ -1,0 +1,396 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { defineWait, GraphBuilder } from "../../mod.ts";
+import type { InterruptedResult, Runner, RunResult, Store } from "../../mod.ts";
+import { gate, INPUT, interrupted, Lab, openId, recorded, recorder, type State } from "../waits/lab.ts";
+
+const Ok = defineWait("ok", z.string());
+
+/** Everything stored of a run, byte for byte. */
+async function stored(store: Store, runId: string): Promise<unknown> {
+  const tail = await store.tail(runId);
+  return [tail?.position, tail?.owner, tail?.mailbox, await store.range(runId, 0, 10_000)];
+}
+
+async function finish(lab: Lab, runner: Runner<State>, runId: string): Promise<RunResult<State>> {
+  return await lab.drive(runner.resume(runId));
+}
+
+/** The revision of the first record with such an event. */
+async function revisionWith(runner: Runner<State>, runId: string, type: string): Promise<number> {
+  return (await recorded(runner, runId)).findIndex((types) => types.includes(type));
+}
+
+/** `a`, then `b` that waits, then `c` that fails the first time it ever runs. */
+function story(lab: Lab) {
+  return lab.graph({
+    a: { body: () => "a", to: "b" },
+    b: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok), select: (s) => s.out.a, to: "c" },
+    c: {
+      select: (s) => s.out.b,
+      body: (_, b) => lab.count("c") === 1 ? Promise.reject(new Error("first")) : `c after ${b}`,
+    },
+  });
+}
+
+async function told(
+  lab: Lab,
+): Promise<{ readonly runner: Runner<State>; readonly failed: InterruptedResult<State> }> {
+  const runner = lab.engine(story(lab));
+  const paused = await lab.drive(runner.run(INPUT, { runId: "src", tags: ["t"] }));
+  await runner.answer("src", openId(paused, "ok"), "yes");
+  const failed = interrupted(await lab.drive(runner.resume("src")));
+  assert.equal(failed.reason, "errored");
+  return { runner, failed };
+}
+
+test("H2, FC-25: a fork of the failed step runs that vertex afresh and keeps the answer; its source is untouched, byte for byte", async () => {
+  const lab = new Lab();
+  const { runner, failed } = await told(lab);
+  const before = await stored(lab.store, "src");
+  const { runId } = await runner.fork("src", failed.run.revision);
+  const run = await runner.status(runId);
+  assert.deepEqual([run.status, run.owner, run.revision, run.parent, run.step, run.tags], [
+    "running",
+    undefined,
+    0,
+    { runId: "src", revision: failed.run.revision },
+    failed.run.step,
+    ["t"],
+  ]);
+  assert.notEqual(runId, "src");
+  const due = lab.clock.now();
+  const { graphId, graphVersion } = run;
+  assert.deepEqual(await lab.store.wakes(due, 10), [{ runId, graphId, graphVersion, due }]);
+  const [handle] = await lab.elsewhere(runner.graph).recover();
+  const result = await lab.drive(handle!.result());
+  assert.deepEqual([result.status, result.state.out.c, result.path], [
+    "completed",
+    "c after yes",
+    ["a", "b", "c"],
+  ]);
+  assert.deepEqual(["a", "b", "c"].map((id) => lab.count(id)), [1, 2, 2]);
+  assert.deepEqual(await stored(lab.store, "src"), before);
+});
+
+test("H2, FC-25: a fork of the pause asks again, under a new id; the answer of the source is no answer there", async () => {
+  const lab = new Lab();
+  const { runner } = await told(lab);
+  const paused = await revisionWith(runner, "src", "released");
+  const before = await stored(lab.store, "src");
+  const { runId } = await runner.fork("src", paused);
+  const again = interrupted(await finish(lab, runner, runId));
+  const [wait] = again.waits;
+  assert.deepEqual([again.reason, wait!.openedAt, again.waits.length], ["awaiting", lab.clock.now(), 1]);
+  const old = (await runner.history("src")).rows.flatMap((r) => r.events).find((e) => e.type === "opened");
+  assert.ok(old?.type === "opened");
+  assert.notEqual(wait!.waitId, old.id);
+  await lab.fails(runner.answer(runId, old.id, "old"), "AnswerError");
+  await runner.answer(runId, wait!.waitId, "other");
+  const done = await finish(lab, runner, runId);
+  assert.deepEqual([done.status, done.state.out], ["completed", { a: "a", b: "other", c: "c after other" }]);
+  assert.equal(lab.count("a"), 1);
+  assert.deepEqual(await stored(lab.store, "src"), before);
+});
+
+test("H2, FC-25: a fork from after the first vertex, with another state given whole or as an edit, goes on with that", async () => {
+  const lab = new Lab();
+  const { runner } = await told(lab);
+  const routed = await revisionWith(runner, "src", "routed");
+  const whole = { out: { a: "whole" }, log: ["mine"] };
+  const edits = [
+    whole,
+    (s: State) => void (s.out.a = "drafted"),
+    (s: State) => ({ ...s, out: { a: "returned" } }),
+  ];
+  for (const [i, state] of edits.entries()) {
+    const { runId } = await runner.fork("src", routed, { state, runId: `fork-${i}`, tags: ["x"] });
+    assert.equal(runId, `fork-${i}`);
+    const paused = interrupted(await finish(lab, runner, runId));
+    assert.equal(paused.state.out.a, ["whole", "drafted", "returned"][i]);
+    await runner.answer(runId, openId(paused, "ok"), "yes");
+    const result = await finish(lab, runner, runId);
+    assert.deepEqual([result.status, result.run.tags, lab.count("a")], ["completed", ["x"], 1]);
+  }
+  whole.out.a = "changed later";
+  assert.equal((await runner.get("fork-0")).state.out.a, "whole");
+});
+
+test("H2, FC-25: a fork of a fork, of a completed run at every revision, and of a purged source all come to an end", async () => {
+  const lab = new Lab();
+  const { runner } = await told(lab);
+  await finish(lab, runner, "src");
+  const { revision } = await runner.status("src");
+  const forks: string[] = [];
+  for (let at = 0; at <= revision; at++) forks.push((await runner.fork("src", at)).runId);
+  for (const [at, of] of forks.entries()) {
+    const second = await runner.fork(of, 0);
+    assert.deepEqual((await runner.status(second.runId)).parent, { runId: of, revision: 0 });
+    forks[at] = second.runId;
+    await lab.store.purge(of);
+  }
+  await lab.store.purge("src");
+  for (const [at, runId] of forks.entries()) {
+    let result: RunResult<State> = await lab.drive(
+      runner.resume(runId).catch(async (error) => {
+        assert.equal(error.name, "ResumeTerminalError");
+        return await runner.get(runId) as RunResult<State>;
+      }),
+    );
+    if (result.status === "interrupted") {
+      await runner.answer(runId, openId(result, "ok"), "yes");
+      result = await finish(lab, runner, runId);
+    }
+    assert.equal(result.status, "completed", `of revision ${at}`);
+    assert.deepEqual(result.state.out, { a: "a", b: "yes", c: "c after yes" }, `of revision ${at}`);
+    assert.deepEqual(result.path, ["a", "b", "c"]);
+  }
+});
+
+test("H2: a fork of the end of a completed run is completed, with nothing to wake", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(lab.graph({ a: { body: () => 1 } }));
+  const { run } = await lab.drive(runner.run(INPUT));
+  const { runId } = await runner.fork(run.runId, run.revision, { state: (s) => void s.log.push("edited") });
+  const view = await runner.get(runId);
+  assert.deepEqual([view.status, view.state.log, view.run.completedAt], [
+    "completed",
+    ["a", "edited"],
+    lab.clock.now(),
+  ]);
+  assert.deepEqual(await lab.store.wakes(Number.MAX_SAFE_INTEGER, 10), []);
+});
+
+test("H2: a fork of a running step keeps what was done and every once; the rest runs again, with another key", async () => {
+  const lab = new Lab();
+  const keys = new Set<string>();
+  const held = gate();
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b", "m"] },
+    a: { body: () => "done" },
+    b: {
+      body: async (ctx) => {
+        keys.add(ctx.idempotencyKey);
+        const first = await ctx.once("o", () => lab.count("b"));
+        if (lab.count("b") === 1) await held.promise;
+        return first;
+      },
+    },
+    m: {
+      each: () => [0, 1],
+      body: (_, item) => item === 0 ? "zero" : lab.count("m") === 2 ? held.promise : "one",
+    },
+  });
+  const runner = lab.engine(graph);
+  await runner.start(INPUT, { runId: "src" });
+  await lab.clock.settle();
+  const { revision } = await runner.status("src");
+  const { runId } = await runner.fork("src", revision);
+  const result = await finish(lab, lab.elsewhere(graph), runId);
+  assert.deepEqual(result.state.out, { v: 0, a: "done", b: 1, m: ["zero", "one"] });
+  assert.deepEqual(["a", "b", "m"].map((id) => lab.count(id)), [1, 2, 3]);
+  assert.deepEqual([...keys].map((key) => key.includes("run=src")), [true, false]);
+  assert.equal((await runner.status("src")).status, "running");
+});
+
+test("H2: failed attempts up to the point count on in the fork, which does not wait out the backoff", async () => {
+  const lab = new Lab();
+  const attempts: number[] = [];
+  const graph = lab.graph({
+    a: {
+      retry: { maxAttempts: 4, backoff: () => 3_600_000 },
+      body: (ctx) => {
+        attempts.push(ctx.attempt);
+        return ctx.attempt < 3 ? Promise.reject(new Error("no")) : "third";
+      },
+    },
+  });
+  const runner = lab.engine(graph);
+  await lab.drive(runner.run(INPUT, { runId: "src" }));
+  const second = interrupted(
+    await (async () => {
+      await lab.clock.advance("1h");
+      return await lab.drive(runner.resume("src"));
+    })(),
+  );
+  const from = lab.clock.now();
+  const { runId } = await runner.fork("src", second.run.revision);
+  assert.equal((await finish(lab, runner, runId)).state.out.a, "third");
+  assert.deepEqual([attempts, lab.clock.now()], [[1, 2, 3], from]);
+});
+
+test("H2, T2: results of waits up to the point keep their order; what was open opens anew with a new due time", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: async (ctx) => {
+        const first = await Promise.race([
+          ctx.waitFor(Ok).then(() => "answer"),
+          ctx.sleep("s", "1h").then(() => "timer"),
+        ]);
+        const second = ctx.waitFor(Ok);
+        await ctx.sleep("t", "2h");
+        return [first, await second];
+      },
+    },
+  });
+  const runner = lab.engine(graph);
+  await lab.drive(runner.run(INPUT, { runId: "src" }));
+  await lab.clock.advance("1h");
+  const after = interrupted(await lab.drive(runner.resume("src")));
+  assert.deepEqual(after.waits.map((w) => [w.name, w.kind]), [["ok", "answer"], ["t", "timer"]]);
+  await lab.clock.advance("1h");
+  const { runId } = await runner.fork("src", after.run.revision);
+  const forked = interrupted(await finish(lab, runner, runId));
+  const timer = forked.waits.find((w) => w.name === "t")!;
+  assert.equal(timer.due, lab.clock.now() + 2 * 3_600_000);
+  await runner.answer(runId, openId(forked, "ok"), "late");
+  await lab.drive(runner.resume(runId));
+  await lab.clock.advance("2h");
+  const done = await finish(lab, runner, runId);
+  assert.deepEqual(done.state.out.a, ["timer", "late"]);
+});
+
+test("H2: an answer that the source has accepted is part of its newest revision, and of no earlier one", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(story(lab));
+  const paused = await lab.drive(runner.run(INPUT, { runId: "src" }));
+  await runner.answer("src", openId(paused, "ok"), "posted");
+  const newest = await runner.fork("src", paused.run.revision);
+  const earlier = await runner.fork("src", await revisionWith(runner, "src", "routed"));
+  assert.equal(interrupted(await finish(lab, runner, newest.runId)).state.out.b, "posted");
+  assert.equal(interrupted(await finish(lab, runner, earlier.runId)).reason, "awaiting");
+});
+
+test("H2, E8: a fork of a halted run lifts the halt, and routes by the state that it was given", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      body: () => 1,
+      route: { targets: ["b"], pick: (s) => s.log.includes("go") ? "b" : (undefined as never) },
+    },
+    b: { body: () => 2 },
+  });
+  const runner = lab.engine(graph);
+  const halted = interrupted(await lab.drive(runner.run(INPUT, { runId: "src" })));
+  assert.equal(halted.reason, "halted");
+  const same = await runner.fork("src", halted.run.revision);
+  assert.equal(interrupted(await finish(lab, runner, same.runId)).reason, "halted");
+  const { runId } = await runner.fork("src", halted.run.revision, { state: (s) => void s.log.push("go") });
+  const done = await finish(lab, runner, runId);
+  assert.deepEqual([done.status, done.state.out, lab.count("a")], ["completed", { a: 1, b: 2 }, 1]);
+});
+
+test("H2, O5: a fork of a cancelled run goes on where that was cancelled; it has no deadline", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(story(lab));
+  await lab.drive(runner.run(INPUT, { runId: "src", deadline: "1h" }));
+  await runner.cancel("src");
+  const { revision, status } = await runner.status("src");
+  assert.equal(status, "cancelled");
+  const { runId } = await runner.fork("src", revision);
+  await lab.clock.advance("2h");
+  const again = interrupted(await finish(lab, runner, runId));
+  assert.deepEqual([again.reason, again.run.deadline], ["awaiting", undefined]);
+  assert.equal((await runner.get("src")).status, "cancelled");
+});
+
+test("H2, E1: the same fork under the same id is the same run; another one under it, or a start, conflicts", async () => {
+  const lab = new Lab();
+  const { runner, failed } = await told(lab);
+  const { revision } = failed.run;
+  const others = [runner, lab.elsewhere(runner.graph)];
+  const made = await Promise.all(
+    others.flatMap((r) => [1, 2].map(() => r.fork("src", revision, { runId: "f" }))),
+  );
+  assert.deepEqual(new Set(made.map((m) => m.runId)), new Set(["f"]));
+  await finish(lab, runner, "f");
+  assert.deepEqual(await runner.fork("src", revision, { runId: "f" }), { runId: "f" });
+  await lab.fails(runner.fork("src", revision - 1, { runId: "f" }), "RunExistsError");
+  await lab.fails(runner.fork("src", revision, { runId: "f", state: INPUT }), "RunExistsError");
+  await lab.fails(runner.fork("src", revision, { runId: "src" }), "RunExistsError");
+  await lab.fails(runner.start(INPUT, { runId: "f" }), "RunExistsError");
+  assert.equal((await runner.status("f")).status, "completed");
+});
+
+test("H2: a fork is refused by type, and nothing is stored: unknown run or revision, no id, a state that the schema refuses", async () => {
+  const lab = new Lab();
+  const graph = new GraphBuilder({ id: "typed", schema: z.object({ n: z.number() }) })
+    .addVertex({ id: "a", task: { execute: () => 1 }, select: (s) => s.n, reduce: (s) => void (s.n += 1) })
+    .build({ entry: "a", finish: "a" });
+  const runner = lab.engine(graph as never) as unknown as Runner<{ n: number }>;
+  const { run } = await lab.drive(runner.run({ n: 1 }));
+  const { runId } = run;
+  await lab.fails(runner.fork("unknown", 0), "CheckpointNotFoundError");
+  await lab.fails(runner.fork(runId, run.revision + 1), "CheckpointNotFoundError");
+  for (const revision of [-1, 0.5, NaN]) await lab.fails(runner.fork(runId, revision), "ArgumentError");
+  await lab.fails(runner.fork(runId, 0, { runId: "no id" }), "ArgumentError");
+  await lab.fails(runner.fork(runId, 0, { tags: ["no tag"] }), "ArgumentError");
+  await lab.fails(runner.fork(runId, 0, { state: { n: "one" } as never }), "ValidationError");
+  await lab.fails(runner.fork(runId, 0, { state: (s) => void (s.n = "x" as never) }), "ValidationError");
+  await lab.fails(runner.fork(runId, 0, { state: { n: 1, f: () => {} } as never }), "SerializationError");
+  await lab.fails(runner.fork(runId, 0, { state: (async () => {}) as never }), "ReducerError");
+  assert.equal((await runner.list()).rows.length, 1);
+  await lab.fails(lab.engine(lab.graph({ a: { body: () => 1 } })).fork(runId, 0), "GraphMismatchError");
+});
+
+test("H2, FC-25, H3: with a vertex renamed the fork is refused, and the message says which one is missing", async () => {
+  const lab = new Lab();
+  const { failed } = await told(lab);
+  const renamed = lab.graph({
+    a: { body: () => "a", to: "renamed" },
+    renamed: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok), to: "c" },
+    c: { body: () => 1 },
+  });
+  for (const revision of [0, failed.run.revision]) {
+    const error = await lab.fails(lab.engine(renamed).fork("src", revision), "GraphVersionMismatchError");
+    assert.match(error.message, /\bb\b/);
+  }
+  assert.equal((await lab.engine(renamed).list()).rows.length, 1);
+});
+
+test("H2, D5: another state may not change the items of a map of which an outcome is kept; of one without it may", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    v: { body: () => 1, reduce: () => {}, to: "m" },
+    m: {
+      each: (s) => s.log,
+      waits: [Ok],
+      body: async (ctx, item) => item === "quick" ? item : `${item} ${await ctx.waitFor(Ok)}`,
+    },
+  });
+  const runner = lab.engine(graph);
+  const begin = async (runId: string, ...log: readonly string[]) =>
+    interrupted(await lab.drive(runner.run({ out: {}, log: [...log] }, { runId }))).run.revision;
+  const mixed = await begin("mixed", "quick", "slow");
+  const slow = await begin("slow", "slow", "slower");
+  const refused = await lab.fails(
+    runner.fork("mixed", mixed, { state: (s) => void s.log.push("more") }),
+    "ArgumentError",
+  );
+  assert.match(refused.message, /\bm\b.*item 0/);
+  const kept = await runner.fork("mixed", mixed, { state: (s) => void (s.out.x = 1) });
+  assert.equal(interrupted(await finish(lab, runner, kept.runId)).waits.length, 1);
+  const { runId } = await runner.fork("slow", slow, { state: (s) => void (s.log = ["only"]) });
+  const paused = interrupted(await finish(lab, runner, runId));
+  await runner.answer(runId, openId(paused, "ok"), "now");
+  assert.deepEqual((await finish(lab, runner, runId)).state.out.m, ["only now"]);
+});
+
+test("H1, H2: the history of a fork begins with where it comes from, and its first claim tells its start", async () => {
+  const lab = new Lab();
+  const { runner, failed } = await told(lab);
+  const { hooks, events } = recorder();
+  const observed = lab.engine(runner.graph, { hooks });
+  const { runId } = await observed.fork("src", failed.run.revision);
+  assert.equal(events.length, 0);
+  await finish(lab, observed, runId);
+  const { rows: [first] } = await runner.history(runId);
+  const [event] = first!.events;
+  assert.ok(event?.type === "forked");
+  assert.deepEqual(event.parent, { runId: "src", revision: failed.run.revision });
+  assert.deepEqual([first!.step, first!.frontier, first!.phase], [2, ["c"], "running"]);
+  assert.equal(events.filter((e) => e.type === "runStart").length, 1);
+});
