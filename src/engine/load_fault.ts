@@ -1,5 +1,5 @@
-import { evolve } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
+import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
 import { announcements } from "./announce.ts";
 import type { Engine } from "./engine.ts";
@@ -26,12 +26,12 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
   if (cursor === undefined) return false;
   const { checkpoint: before } = cursor;
   const { absent } = await vacate(engine, before);
-  const { revision, updatedAt, step } = before.run;
+  const { updatedAt, step } = before.run;
   const events: readonly RecordEvent[] = [
     { type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } },
   ];
-  const checkpoint = evolve(before, events, revision + 1, Math.max(runtime.now(), updatedAt));
-  await log.append(cursor, { events, checkpoint, absent, stateless: true });
+  const at = Math.max(runtime.now(), updatedAt);
+  const { checkpoint } = await revise(log, cursor, at, events, { absent, stateless: true });
   for (const told of announcements(before, checkpoint, events)) notify(engine.hooks, engine.logger, told);
   engine.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
     runId,
