@@ -16,6 +16,13 @@ export function annotation<C extends AnyClass>(name: string, record: (cls: C) =>
   };
 }
 
+/** Refuses a decorator without its call, `@Vertex class …`, which would be handed the class as its options. */
+export function requireOptions(name: string, options: unknown): void {
+  if (options !== undefined && options !== null && typeof options !== "function") return;
+  const seen = typeof options === "function" ? `class ${nameOf(options)}` : String(options);
+  throw new BuildError(name, `its options are ${seen}; call it with them: ${name}({ … })`);
+}
+
 function misuse(args: readonly unknown[]): string {
   const [target, ctx] = args;
   const kind = (ctx as { readonly kind?: unknown } | null | undefined)?.kind;

@@ -1,5 +1,5 @@
 import { BuildError } from "../errors.ts";
-import { type Annotation, annotation, nameOf } from "./annotation.ts";
+import { type Annotation, annotation, nameOf, requireOptions } from "./annotation.ts";
 import { isWorkflow, prependOwn, records } from "./metadata.ts";
 import { callerOrigin } from "./origin.ts";
 import type { WorkflowClass } from "./workflow.ts";
@@ -16,6 +16,7 @@ export interface GraphDecoratorOptions {
 
 /** Makes a class that extends `Workflow(schema)` a graph with a pinned id. */
 export function Graph(options: GraphDecoratorOptions): Annotation<WorkflowClass<unknown>> {
+  requireOptions("@Graph", options);
   const origin = callerOrigin(options.module);
   const { id, version } = options;
   return annotation("@Graph", (cls) => {

@@ -1,7 +1,7 @@
 import { BuildError } from "../errors.ts";
 import type { ErrorHandler, ErrorMatch } from "../model/definition.ts";
 import type { VertexFailure } from "../model/failure.ts";
-import { type Annotation, annotation, nameOf } from "./annotation.ts";
+import { type Annotation, annotation, nameOf, requireOptions } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
 import { type PolicyScope, scopeOf } from "./scope.ts";
 import type { WorkflowReference } from "./workflow.ts";
@@ -46,6 +46,7 @@ export function OnError(
   policy: "pause" | (ErrorHandler<never> & { readonly graph?: unknown }),
   scope: PolicyScope = {},
 ): Annotation {
+  requireOptions("@OnError", policy);
   return annotation("@OnError", (cls) => {
     if (policy === "pause") {
       prependOwn(cls, records.onError, Object.freeze({ graph: scopeOf("@OnError", cls, scope), policy }));

@@ -1,5 +1,5 @@
 import type { RetryPolicy } from "../model/definition.ts";
-import { type Annotation, annotation } from "./annotation.ts";
+import { type Annotation, annotation, requireOptions } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
 import { type PolicyScope, scopeOf } from "./scope.ts";
 
@@ -17,6 +17,7 @@ import { type PolicyScope, scopeOf } from "./scope.ts";
  * ```
  */
 export function Retry(options: RetryPolicy & PolicyScope): Annotation {
+  requireOptions("@Retry", options);
   return annotation("@Retry", (cls) => {
     const { graph: _, ...policy } = options;
     prependOwn(cls, records.retry, Object.freeze({ graph: scopeOf("@Retry", cls, options), policy }));

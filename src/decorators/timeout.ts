@@ -1,6 +1,6 @@
 import type { TimeoutPolicy } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
-import { type Annotation, annotation } from "./annotation.ts";
+import { type Annotation, annotation, requireOptions } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
 import { type PolicyScope, scopeOf } from "./scope.ts";
 
@@ -18,6 +18,7 @@ import { type PolicyScope, scopeOf } from "./scope.ts";
  * ```
  */
 export function Timeout(options: Duration | (TimeoutPolicy & PolicyScope)): Annotation {
+  requireOptions("@Timeout", options);
   return annotation("@Timeout", (cls) => {
     const policy = typeof options === "object" ? limits(options) : options;
     prependOwn(cls, records.timeout, Object.freeze({ graph: scopeOf("@Timeout", cls, options), policy }));

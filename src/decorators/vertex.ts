@@ -2,7 +2,7 @@ import { BuildError } from "../errors.ts";
 import type { RouteOptions, TaskShape } from "../model/definition.ts";
 import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { type Annotation, annotation, nameOf, requireGraph } from "./annotation.ts";
+import { type Annotation, annotation, nameOf, requireGraph, requireOptions } from "./annotation.ts";
 import { noteBound, prependOwn, records, type VertexBinding, type VertexRecord } from "./metadata.ts";
 import { callerOrigin } from "./origin.ts";
 import type { WorkflowReference } from "./workflow.ts";
@@ -83,6 +83,7 @@ export function Vertex<S, I, O, const T extends string>(
   options: MapVertexOptions<S, I, O, T>,
 ): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;
 export function Vertex(options: ErasedOptions): Annotation {
+  requireOptions("@Vertex", options);
   const origin = callerOrigin(options.module);
   return annotation("@Vertex", (cls) => {
     const graph = requireGraph("@Vertex", cls, options.graph);

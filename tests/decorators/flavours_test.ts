@@ -185,3 +185,17 @@ test("D2, FC-38, FC-39: any other call throws at class definition and says what 
     }
   }
 });
+
+test("D2: a decorator without its call is refused at class definition, where it would be handed the class", () => {
+  class Bare {}
+  const ctx = { kind: "class", name: "Bare" };
+  for (const [name, decorator] of Object.entries({ Graph, Vertex, Retry, Timeout, OnError })) {
+    const misused = decorator as unknown as (...args: readonly unknown[]) => unknown;
+    assert.throws(() => misused(Bare, ctx), {
+      name: "BuildError",
+      op: `@${name}`,
+      message: new RegExp(`options are class Bare; call it with them: @${name}\\(`),
+    });
+    assert.throws(() => misused(), { name: "BuildError", op: `@${name}`, message: /options are undefined/ });
+  }
+});
