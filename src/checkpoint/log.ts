@@ -132,7 +132,7 @@ export class CheckpointLog<S> {
   }
 
   /** Appends revision 0. */
-  create(runId: string, event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
+  create(event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
     return this.begin(firstCheckpoint(event, this.#runtime.now()), event, state, write);
   }
 

@@ -113,7 +113,7 @@ export class Runner<S, I = unknown> {
     try {
       return await this.#claims.asOwner(async (owner) => {
         const owned = { ...created, owner: owner.id };
-        const cursor = await this.#engine.log.create(runId, owned, state, { writer: owner.id });
+        const cursor = await this.#engine.log.create(owned, state, { writer: owner.id });
         return new Work(this.#engine, settings, owner, cursor).begin(owned);
       });
     } catch (error) {
@@ -134,7 +134,7 @@ export class Runner<S, I = unknown> {
     const { created, state } = beginning(this.#engine, "submit", input, options);
     const { runId } = created;
     try {
-      await log.create(runId, created, state, { wake: runtime.now() });
+      await log.create(created, state, { wake: runtime.now() });
     } catch (error) {
       await sameRun(this.#engine, created, error);
     }

@@ -55,7 +55,7 @@ async function play(at: number, when: "before" | "after", where: "here" | "elsew
   const canceller = (): Runner<State> =>
     where === "here" ? lab.engine(graph, { store }) : lab.elsewhere(graph);
   const cancel = async () => {
-    cancelling = canceller!.cancel("r", `at ${at}`).catch((error) => {
+    cancelling = canceller().cancel("r", `at ${at}`).catch((error) => {
       if (error.name === "CheckpointNotFoundError") return undefined;
       throw error;
     });
@@ -69,7 +69,6 @@ async function play(at: number, when: "before" | "after", where: "here" | "elsew
     return answer;
   });
   const runner = lab.engine(graph, { store });
-  canceller = where === "here" ? lab.engine(graph, { store }) : lab.elsewhere(graph);
   const give = async () => {
     const { rows } = await runner.waits();
     for (const { runId, waitId } of rows) await runner.answer(runId, waitId, "yes").catch(() => {});
