@@ -1,0 +1,32 @@
+import type { Store } from "../store/store.ts";
+
+/** Tells readers in this process that a run was appended to. A hint: appends of other processes are not heard. */
+export class AppendHints {
+  readonly #listeners = new Map<string, Set<() => void>>();
+
+  /** Calls `listener` after every append to the run, until the function returned is called. */
+  listen(runId: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(runId) ?? new Set();
+    this.#listeners.set(runId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(runId) === listeners) this.#listeners.delete(runId);
+    };
+  }
+
+  tell(runId: string): void {
+    if (this.#listeners.size === 0) return;
+    for (const listener of this.#listeners.get(runId) ?? []) listener();
+  }
+}
+
+const hints = new WeakMap<Store, AppendHints>();
+
+/** The hints of a store: one object for all who write to it or read it through the same handle. */
+export function appendHints(store: Store): AppendHints {
+  const known = hints.get(store);
+  if (known !== undefined) return known;
+  const made = new AppendHints();
+  hints.set(store, made);
+  return made;
+}
