@@ -12,7 +12,16 @@
  */
 
 // Declaring
-export { defineWait, Graph, OnError, Retry, Timeout, Vertex, Workflow } from "./src/decorators/mod.ts";
+export {
+  defineWait,
+  Graph,
+  OnError,
+  Retry,
+  Schedule,
+  Timeout,
+  Vertex,
+  Workflow,
+} from "./src/decorators/mod.ts";
 export type {
   Annotation,
   DefineWaitOptions,
@@ -28,11 +37,13 @@ export type {
 export type {
   BackoffOptions,
   CompiledGraph,
+  CompiledSchedule,
   CompiledVertex,
   ErrorHandler,
   ErrorMatch,
   RetryPolicy,
   RouteOptions,
+  ScheduleOptions,
   Task,
   TaskClass,
   TimeoutPolicy,

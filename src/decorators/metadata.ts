@@ -9,7 +9,13 @@
 
 import "reflect-metadata";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ErrorHandler, RetryPolicy, RouteOptions, TimeoutPolicy } from "../model/definition.ts";
+import type {
+  ErrorHandler,
+  RetryPolicy,
+  RouteOptions,
+  ScheduleOptions,
+  TimeoutPolicy,
+} from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { claimCopy } from "../runtime/copy.ts";
@@ -68,6 +74,12 @@ export interface PolicyRecord<P> {
   readonly policy: P;
 }
 
+/** Written by `@Schedule` on a workflow class. */
+export interface ScheduleRecord {
+  readonly expression: string;
+  readonly options: ScheduleOptions | undefined;
+}
+
 /** A kind of record, and the key it is kept under. */
 class RecordKey<R> {
   declare readonly record: R;
@@ -81,6 +93,7 @@ class RecordKey<R> {
 export const records = {
   schema: new RecordKey<StandardSchemaV1>("schema"),
   graph: new RecordKey<readonly GraphRecord[]>("graph"),
+  schedule: new RecordKey<readonly ScheduleRecord[]>("schedule"),
   bound: new RecordKey<readonly BoundTask[]>("bound"),
   vertex: new RecordKey<readonly VertexRecord[]>("vertex"),
   retry: new RecordKey<readonly PolicyRecord<RetryPolicy>[]>("retry"),

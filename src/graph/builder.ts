@@ -8,8 +8,10 @@ import {
 import type {
   CompiledCondition,
   CompiledGraph,
+  CompiledSchedule,
   CompiledVertex,
   RouteOptions,
+  ScheduleOptions,
   Task,
   TaskClass,
   TaskSource,
@@ -18,6 +20,7 @@ import { compareIds, isId } from "../model/ids.ts";
 import { versionOf } from "./canonical.ts";
 import { frozenMap, frozenSet } from "./frozen.ts";
 import { compileHandlers, compileRetry, compileTimeout, compileWaits, refuser, shown } from "./policies.ts";
+import { compileSchedule } from "./schedules.ts";
 import { graphFaults, type GraphLinks } from "./validate.ts";
 import type { MapVertex, SingleVertex, VertexBase } from "./vertex_options.ts";
 
@@ -83,6 +86,7 @@ export class GraphBuilder<S, I = unknown> {
   readonly #vertices = new Map<string, AddedVertex<S>>();
   readonly #edges: { readonly from: string; readonly to: string }[] = [];
   readonly #conditions = new Map<string, CompiledCondition<S>>();
+  readonly #schedules: CompiledSchedule[] = [];
 
   /** @throws {BuildError} when the id, the version or the schema is not one */
   constructor(options: GraphOptions<S, I>) {
@@ -182,6 +186,22 @@ export class GraphBuilder<S, I = unknown> {
     return this;
   }
 
+  /**
+   * Has workers start runs by the clock: one per tick, however many workers there are.
+   *
+   * @param expression cron: minute, hour, day of the month, month, day of the week; before them seconds, if there are six
+   * @throws {BuildError} when the expression, the time zone or an option is not one, or the id is taken
+   */
+  addSchedule(expression: string, options: ScheduleOptions<I> = {}): this {
+    const schedule = compileSchedule("AddSchedule", this.id, expression, options);
+    const { id } = schedule;
+    if (this.#schedules.some((other) => other.id === id)) {
+      throw new BuildError("AddSchedule", `graph ${this.id} has two schedules ${id}; give one another id`);
+    }
+    this.#schedules.push(schedule);
+    return this;
+  }
+
   /** What has been added so far. */
   contents(): GraphContents {
     return {
@@ -218,6 +238,7 @@ export class GraphBuilder<S, I = unknown> {
       entry,
       finishes,
       vertices,
+      schedules: Object.freeze([...this.#schedules]),
     });
   }
 

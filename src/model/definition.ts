@@ -87,6 +87,42 @@ export interface CompiledGraph<S, I = unknown> {
   readonly entry: string;
   readonly finishes: ReadonlySet<string>;
   readonly vertices: ReadonlyMap<string, CompiledVertex<S>>;
+  /** When workers start runs by themselves; no part of the version. */
+  readonly schedules: readonly CompiledSchedule[];
+}
+
+/**
+ * When and how workers start runs by themselves. A tick is one time that the expression names.
+ *
+ * Where a zone sets its clocks ahead, a single time of day in the gap ticks when the gap ends, and repeated times in it
+ * are left out; where it sets them back, a single time of day ticks once, and repeated times go on through both hours.
+ */
+export interface ScheduleOptions<I = unknown> {
+  /** Names the schedule in its graph: its runs keep it through a change of the expression. @default made of expression and zone */
+  readonly id?: string;
+  /** An IANA time zone, such as `Europe/Berlin`. @default "UTC" */
+  readonly timezone?: string;
+  /**
+   * What happens to ticks that nobody started within a minute, since no worker ran: none is started, or the newest one,
+   * or all of them, in order, up to the newest 100. Missed is what lies behind the newest run of the schedule in the store.
+   * @default "one"
+   */
+  readonly onMissed?: "skip" | "one" | "all";
+  /** What each run begins with, or a function of its tick. Every worker must come to the same. @default {} */
+  readonly input?: I | ((tick: Date) => I);
+}
+
+/** A schedule of a {@link CompiledGraph}. Times are milliseconds since the epoch. */
+export interface CompiledSchedule {
+  readonly id: string;
+  readonly expression: string;
+  readonly timezone: string;
+  readonly onMissed: "skip" | "one" | "all";
+  readonly input: (tick: Date) => unknown;
+  /** The first tick after a time; `undefined` when there is none. */
+  next(after: number): number | undefined;
+  /** The newest ticks after `from` up to `to`, at most `most` of them, in order. */
+  between(from: number, to: number, most: number): readonly number[];
 }
 
 /** One vertex of a {@link CompiledGraph}, its policies as plain numbers. */

@@ -13,7 +13,7 @@ import type { Origin } from "../decorators/origin.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
 import { BuildError, DuplicateVertexError, isSuperstepError, type SuperstepError } from "../errors.ts";
 import { GraphBuilder, type GraphEnds, type SingleVertex } from "../graph/mod.ts";
-import type { CompiledGraph } from "../model/definition.ts";
+import type { CompiledGraph, ScheduleOptions } from "../model/definition.ts";
 import { compareIds } from "../model/ids.ts";
 import { policiesOf, undefinedGraph } from "./policies.ts";
 
@@ -48,6 +48,9 @@ export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
   };
   const builder = attempt(() => newBuilder(workflow));
   if (builder === undefined) return { faults };
+  for (const { expression, options } of readOwn(workflow, records.schedule) ?? []) {
+    attempt(() => builder.addSchedule(expression, options as ScheduleOptions<I>));
+  }
 
   const claims = claimsById(readOwn(workflow, records.bound) ?? [], graphRecordOf(workflow));
   for (const [id, all] of claims) {

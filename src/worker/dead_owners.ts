@@ -3,7 +3,7 @@ import { BEAT_MS, LEASE_MS, type Ownership } from "../engine/ownership.ts";
 import { isSuperstepError, reasonOf } from "../errors.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { OwnerRow, Store } from "../store/store.ts";
-import { Alarm } from "./alarm.ts";
+import { Alarm } from "../runtime/alarm.ts";
 import { Backoff } from "./backoff.ts";
 import { type Delivery, type GraphKey, keyText } from "./control_plane.ts";
 

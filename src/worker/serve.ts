@@ -11,6 +11,7 @@ import { systemRuntime } from "../runtime/system.ts";
 import type { Store } from "../store/store.ts";
 import { type ControlPlane, keyText } from "./control_plane.ts";
 import { DeadOwners } from "./dead_owners.ts";
+import { Scheduler, schedulesOf } from "./scheduler.ts";
 import { isPlaneOf, storePlane } from "./store_plane.ts";
 import { type ServedRunner, type Source, type Worker, WorkerLoops } from "./worker.ts";
 
@@ -34,6 +35,8 @@ export interface ServeOptions {
   readonly signal?: AbortSignal;
   /** Whether SIGTERM and SIGINT stop the worker; a second one cuts the grace. @default false */
   readonly handleSignals?: boolean;
+  /** Whether this worker starts runs by the schedules of what it serves. @default true */
+  readonly schedules?: boolean;
   /** A broker that says which runs are due. The store is asked all the same, so that nothing depends on it. @default none */
   readonly plane?: ControlPlane;
   /** Observers of every run that the worker works on, beside those of its runner. */
@@ -46,7 +49,7 @@ export interface ServeOptions {
 
 /**
  * Works on the runs of a store: those that were submitted, answered, or whose timers, retries and deadlines are due, and
- * those that dead processes left. Any number of workers, in any number of processes, share the work; a run whose version
+ * those that dead processes left; and starts runs by their schedules. Any number of workers, in any number of processes, share the work; a run whose version
  * this worker does not have is left to one that has it.
  *
  * @throws {BuildError} nothing to serve, runners on several stores, or an option that is not one
@@ -60,7 +63,7 @@ export interface ServeOptions {
  */
 // deno-lint-ignore require-await
 export async function serve(options: ServeOptions): Promise<Worker> {
-  const { runtime = systemRuntime, logger = consoleLogger, plane, signal, hooks } = options;
+  const { runtime = systemRuntime, logger = consoleLogger, plane, signal, hooks, schedules = true } = options;
   const store = storeOf(options);
   const runners = runnersOf(options, store, runtime, logger);
   const graceMs = span(options.grace, 5_000, "serve", "grace");
@@ -87,7 +90,10 @@ export async function serve(options: ServeOptions): Promise<Worker> {
   const worker = new WorkerLoops({
     runners,
     sources,
-    loops: [],
+    loops: (schedules ? schedulesOf(runners.values()) : []).map(({ runner, schedule }) => {
+      const scheduler = new Scheduler(runner, schedule, runtime, logger);
+      return (stop) => scheduler.run(stop);
+    }),
     runtime,
     logger,
     concurrency,

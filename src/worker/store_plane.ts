@@ -6,7 +6,7 @@ import { type Duration, toMs } from "../model/durations.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { CallOptions, Store, WakeRow } from "../store/store.ts";
-import { Alarm } from "./alarm.ts";
+import { Alarm } from "../runtime/alarm.ts";
 import { Backoff, type BackoffLimits, pause } from "./backoff.ts";
 import { type ControlPlane, type Delivery, type Dispatch, type GraphKey, keyText } from "./control_plane.ts";
 

@@ -1,18 +1,23 @@
 import type { Hooks, Logger } from "../engine/events.ts";
 import { span, type SubmitOptions, type WorkOptions } from "../engine/options.ts";
 import { isSuperstepError, reasonOf } from "../errors.ts";
+import type { CompiledSchedule } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 import type { RunRecord } from "../model/run.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import { Alarm } from "./alarm.ts";
+import { Alarm } from "../runtime/alarm.ts";
 import { pause } from "./backoff.ts";
 import { type ControlPlane, type Delivery, type Dispatch, type GraphKey, keyText } from "./control_plane.ts";
 import { Slots } from "./slots.ts";
 
 /** What a worker needs of a runner; every {@link Runner} is one. */
 export interface ServedRunner {
-  readonly graph: { readonly id: string; readonly version: string };
+  readonly graph: {
+    readonly id: string;
+    readonly version: string;
+    readonly schedules?: readonly CompiledSchedule[];
+  };
   readonly store: Store;
   claim(runId: string, options?: WorkOptions): Promise<{ result(): Promise<unknown> } | undefined>;
   status(runId: string): Promise<RunRecord>;

@@ -1,4 +1,4 @@
-import type { Runtime } from "../runtime/runtime.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** Lets loops sleep until a time has passed, a bell is rung, or a signal is aborted; none of them leaves anything behind. */
 export class Alarm {
