@@ -233,10 +233,12 @@ export class Evolution {
 
   #update({ maps }: Extract<RecordEvent, { type: "updated" }>): void {
     if (maps === undefined) return;
-    // There are items to run: what nobody owns waits for whoever claims it.
-    this.#run.status = "running";
-    delete this.#run.reason;
-    if (this.#next.phase === "paused") this.#next.phase = "running";
+    if (this.#next.phase === "paused") {
+      // There is something to run: the run waits for whoever claims it.
+      this.#next.phase = "running";
+      this.#run.status = "running";
+      delete this.#run.reason;
+    }
     const splits = new Map(maps.map(({ vertexId, count, digest }) => [vertexId, { count, digest }]));
     this.#maps = new Map([...this.#next.maps, ...splits]);
     this.#next.maps = this.#maps;

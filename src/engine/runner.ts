@@ -16,7 +16,9 @@ import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inbox
 import { runIdOf } from "./ids.ts";
 import { Loader } from "./loader.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
+import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
+import { updateRun } from "./operations/update.ts";
 import {
   checkedRunId,
   positive,
@@ -214,6 +216,23 @@ export class Runner<S, I = unknown> {
    */
   fork(runId: string, revision: number, options: ForkOptions<S> = {}): Promise<{ readonly runId: string }> {
     return forkRun(this.#engine, this.#loader, { runId, revision }, options);
+  }
+
+  /**
+   * Replaces the state with which the current step of a run began, while nobody is at work on it. Recorded outcomes stand and
+   * are reduced into the new state; vertices that wait or failed select from it when they run again; waits stay open under
+   * their ids, and accepted answers stay accepted. Nothing runs here.
+   *
+   * @param edit A synchronous, pure function that edits a draft of the state or returns another one; or another state.
+   * @returns The run as it is then.
+   * @throws {RunBusyError} a process owns the run
+   * @throws {ResumeTerminalError} it is over
+   * @throws {ValidationError} the schema refuses the new state
+   * @throws {ArgumentError} it would change the items of a map vertex of which an outcome is recorded
+   */
+  async update(runId: string, edit: StateEdit<S>): Promise<RunView<S>> {
+    const cursor = await updateRun(this.#engine, this.#loader, runId, edit);
+    return viewOf(this.#engine.graph, this.#engine.rules, cursor);
   }
 
   /** The run as it is stored now, with its state. Runs nothing. */

@@ -331,6 +331,7 @@ test("H2: a fork is refused by type, and nothing is stored: unknown run or revis
   await lab.fails(runner.fork(runId, 0, { state: { n: "one" } as never }), "ValidationError");
   await lab.fails(runner.fork(runId, 0, { state: (s) => void (s.n = "x" as never) }), "ValidationError");
   await lab.fails(runner.fork(runId, 0, { state: { n: 1, f: () => {} } as never }), "SerializationError");
+  await lab.fails(runner.fork(runId, 0, { state: {} as never }), "ValidationError");
   await lab.fails(runner.fork(runId, 0, { state: (async () => {}) as never }), "ReducerError");
   assert.equal((await runner.list()).rows.length, 1);
   await lab.fails(lab.engine(lab.graph({ a: { body: () => 1 } })).fork(runId, 0), "GraphMismatchError");

@@ -9,7 +9,7 @@ import { itemsOf, splitOf } from "../plan.ts";
 import { stepVertices } from "../superstep.ts";
 
 /**
- * A state in place of another: a whole one, or a function that edits a draft of the old one or returns another. The
+ * A state in place of another: a whole one, to which defaults apply as to an input, or a function that edits a draft of the old one or returns another. The
  * function is synchronous and pure, and may be called more than once.
  */
 export type StateEdit<S> = S | ((draft: S) => S | void);
@@ -17,13 +17,23 @@ export type StateEdit<S> = S | ((draft: S) => S | void);
 /** The state that an edit makes, judged as any other. */
 export function edited<S>(state: S, edit: StateEdit<S>, rules: StateRules<S>, op: string): Advanced<S> {
   const recipe = edit as (draft: S) => S | void;
-  const next = typeof edit === "function" ? reduceDraft(state, recipe, `the function given to ${op}`) : edit;
+  const next = typeof edit === "function"
+    ? reduceDraft(state, recipe, `the function given to ${op}`)
+    : whole(edit, rules);
   const advanced = advance(state, next, "the state");
   if (advanced.patch === undefined) return advanced;
   const issues = rules.validator.check(state, advanced.value);
   if (issues !== undefined) throw new ValidationError("the state", issues);
   rules.measure(advanced.value);
   return advanced;
+}
+
+function whole<S>(state: S, rules: StateRules<S>): S {
+  try {
+    return rules.validator.input(state);
+  } catch (error) {
+    throw error instanceof ValidationError ? new ValidationError("the state", error.issues) : error;
+  }
 }
 
 /**
