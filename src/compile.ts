@@ -9,6 +9,7 @@ import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
 import { isThenable } from "./engine/thenable.ts";
 import { BuildError, messageOf } from "./errors.ts";
+import { shown } from "./graph/policies.ts";
 import type { CompiledGraph, CompiledVertex, Task } from "./model/definition.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system.ts";
@@ -62,7 +63,7 @@ export function compile<S, I>(
   }
   const engine: Engine<S> = {
     graph,
-    tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(v, options)])),
+    tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(graph.id, v, options)])),
     store,
     log: new CheckpointLog<S>(store, runtime),
     runtime,
@@ -89,33 +90,39 @@ const consoleLogger: Logger = {
 
 /** The task of a vertex: the instance that it was bound with, or a new one of its class. */
 export function taskOf<S>(
+  graphId: string,
   vertex: CompiledVertex<S>,
   options: Pick<CompileOptions, "provide">,
 ): Task<unknown, unknown> {
-  const { task } = vertex;
+  const { id: vertexId, task } = vertex;
   if (task.kind === "instance") return task.task;
-  const { provide = (cls) => new cls() } = options;
+  const { provide } = options;
+  const className = task.cls.name;
+  const refused = (problem: string, cause?: unknown) =>
+    new BuildError(
+      "compile",
+      `vertex ${vertexId} (class ${className}) of graph ${graphId}: ${problem}`,
+      { graphId, vertexId, className },
+      cause === undefined ? {} : { cause },
+    );
   let made: unknown;
   try {
-    made = provide(task.cls as unknown as Parameters<typeof provide>[0]);
+    const cls = task.cls as unknown as Parameters<NonNullable<typeof provide>>[0];
+    made = provide === undefined ? new cls() : provide(cls);
   } catch (cause) {
-    throw new BuildError(
-      "compile",
-      `provide failed for the task ${task.cls.name} of vertex ${vertex.id}: ${messageOf(cause)}`,
-      {
-        vertexId: vertex.id,
-      },
-      { cause },
+    throw refused(
+      provide === undefined
+        ? `new ${className}() failed: ${
+          messageOf(cause)
+        }; give what it needs in compile's provide: (cls) => new cls(…)`
+        : `provide failed for it: ${messageOf(cause)}`,
+      cause,
     );
   }
   if (typeof (made as { execute?: unknown } | undefined)?.execute === "function") {
     return made as Task<unknown, unknown>;
   }
-  throw new BuildError(
-    "compile",
-    `provide gave ${
-      String(made)
-    } for the task ${task.cls.name} of vertex ${vertex.id}; return an instance with execute()`,
-    { vertexId: vertex.id },
-  );
+  throw provide === undefined
+    ? refused("its instances have no execute(); add execute(input, ctx)")
+    : refused(`provide gave ${shown(made)} for it; return an instance with execute()`);
 }

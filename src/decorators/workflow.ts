@@ -2,16 +2,12 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { BuildError } from "../errors.ts";
 import { records, writeOwn } from "./metadata.ts";
 
-declare const STATE: unique symbol;
-declare const INPUT: unique symbol;
-
 /**
  * An instance of a workflow class. There is none: it only carries the types of the schema, that of the state to the
  * decorators and that of the input to the runner.
  */
 export interface WorkflowState<S, I = unknown> {
-  readonly [STATE]: S;
-  readonly [INPUT]: I;
+  readonly "~types": { readonly state: S; readonly input: I };
 }
 
 /** A class made with {@link Workflow}: `S` is the type of its state, `I` that of the inputs that its schema accepts. */

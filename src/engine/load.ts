@@ -102,7 +102,8 @@ function mayBeWhole(checkpoint: Checkpoint, x: Execution): boolean {
 function knownVertices<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint): void {
   const check = (ids: Iterable<string>, where: string) => {
     for (const id of ids) {
-      if (!graph.vertices.has(id)) throw new UnknownVertexError(id, `the checkpoint's ${where}`);
+      if (graph.vertices.has(id)) continue;
+      throw new UnknownVertexError(id, `the checkpoint's ${where}`, undefined, { graphId: graph.id });
     }
   };
   check(checkpoint.frontier, "frontier");

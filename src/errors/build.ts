@@ -1,4 +1,4 @@
-import { SuperstepError } from "./base.ts";
+import { reasonOf, SuperstepError } from "./base.ts";
 
 /** A declaration that cannot become a graph. */
 export class BuildError extends SuperstepError {
@@ -14,16 +14,23 @@ export class BuildError extends SuperstepError {
   }
 }
 
+/** Where in a declaration a fault is, as far as it is known. */
+export interface FaultPlace {
+  readonly graphId?: string;
+  /** The name of the task class that is bound to the vertex. */
+  readonly className?: string;
+}
+
 /** A vertex id that is bound already. */
 export class DuplicateVertexError extends SuperstepError {
   static readonly errorName: string = "DuplicateVertexError";
   override readonly code = "DUPLICATE_VERTEX";
-  constructor(readonly vertexId: string, places?: string) {
+  constructor(readonly vertexId: string, places?: string, place: FaultPlace = {}) {
     super(
-      `superstep: duplicate vertex ${vertexId}: it is bound already${
+      `superstep: duplicate vertex ${vertexId}${inGraph(place)}: it is bound already${
         places ? ` (${places})` : ""
       }; give one of them another id`,
-      { vertexId, ...(places ? { places } : {}) },
+      { vertexId, ...(places ? { places } : {}), ...place },
     );
   }
 }
@@ -32,10 +39,14 @@ export class DuplicateVertexError extends SuperstepError {
 export class DuplicateConditionalEdgeError extends SuperstepError {
   static readonly errorName: string = "DuplicateConditionalEdgeError";
   override readonly code = "DUPLICATE_CONDITIONAL_EDGE";
-  constructor(readonly from: string) {
-    super(`superstep: duplicate conditional edge for vertex ${from}; a vertex has at most one pick`, {
-      from,
-    });
+  constructor(readonly from: string, place: FaultPlace = {}) {
+    super(
+      `superstep: duplicate conditional edge for vertex ${from}${
+        inGraph(place)
+      }: a vertex has at most one pick; ` +
+        "let one pick choose among the targets of both",
+      { from, ...place },
+    );
   }
 }
 
@@ -43,11 +54,11 @@ export class DuplicateConditionalEdgeError extends SuperstepError {
 export class UnknownVertexError extends SuperstepError {
   static readonly errorName: string = "UnknownVertexError";
   override readonly code = "UNKNOWN_VERTEX";
-  constructor(readonly vertexId: string, where: string, closest?: string) {
+  constructor(readonly vertexId: string, where: string, closest?: string, place: FaultPlace = {}) {
     super(
-      `superstep: unknown vertex ${JSON.stringify(vertexId)} in ${where}` +
-        (closest === undefined ? "; add it or correct the id" : `; did you mean ${JSON.stringify(closest)}?`),
-      { vertexId, where, ...(closest === undefined ? {} : { closest }) },
+      `superstep: unknown vertex ${JSON.stringify(vertexId)} in ${where}${ofClass(place)}${ofGraph(place)}` +
+        advice(closest),
+      { vertexId, where, ...(closest === undefined ? {} : { closest }), ...place },
     );
   }
 }
@@ -56,10 +67,13 @@ export class UnknownVertexError extends SuperstepError {
 export class UnreachableVertexError extends SuperstepError {
   static readonly errorName: string = "UnreachableVertexError";
   override readonly code = "UNREACHABLE_VERTEX";
-  constructor(readonly vertexId: string) {
+  constructor(readonly vertexId: string, place: FaultPlace = {}) {
     super(
-      `superstep: unreachable vertex ${vertexId}: no edge, target or error route leads to it from the entry; connect or remove it`,
-      { vertexId },
+      `superstep: unreachable vertex ${vertexId}${ofClass(place)}${
+        inGraph(place)
+      }: no edge, target or error route ` +
+        "leads to it from the entry; connect or remove it",
+      { vertexId, ...place },
     );
   }
 }
@@ -68,10 +82,13 @@ export class UnreachableVertexError extends SuperstepError {
 export class AmbiguousRoutingError extends SuperstepError {
   static readonly errorName: string = "AmbiguousRoutingError";
   override readonly code = "AMBIGUOUS_ROUTING";
-  constructor(readonly vertexId: string) {
+  constructor(readonly vertexId: string, place: FaultPlace = {}) {
     super(
-      `superstep: ambiguous routing at vertex ${vertexId}: it has static edges and a condition; keep one of the two`,
-      { vertexId },
+      `superstep: ambiguous routing at vertex ${vertexId}${ofClass(place)}${
+        inGraph(place)
+      }: it has static edges and ` +
+        "a condition; keep one of the two",
+      { vertexId, ...place },
     );
   }
 }
@@ -80,15 +97,23 @@ export class AmbiguousRoutingError extends SuperstepError {
 export class MissingEntryError extends SuperstepError {
   static readonly errorName: string = "MissingEntryError";
   override readonly code = "MISSING_ENTRY";
-  constructor(readonly role: "entry" | "finish", readonly vertexId: string | undefined, closest?: string) {
+  constructor(
+    readonly role: "entry" | "finish",
+    readonly vertexId: string | undefined,
+    closest?: string,
+    place: FaultPlace = {},
+  ) {
+    const graph = place.graphId === undefined ? "the graph" : `graph ${place.graphId}`;
     super(
       vertexId === undefined
-        ? `superstep: the graph has no ${role}; mark one vertex with \`${role}: true\``
-        : `superstep: the ${role} ${JSON.stringify(vertexId)} is not a vertex of the graph` +
-          (closest === undefined
-            ? "; add it or correct the id"
-            : `; did you mean ${JSON.stringify(closest)}?`),
-      { role, ...(vertexId === undefined ? {} : { vertexId }) },
+        ? `superstep: ${graph} has no ${role}; mark one vertex with \`${role}: true\``
+        : `superstep: the ${role} ${JSON.stringify(vertexId)} is not a vertex of ${graph}${advice(closest)}`,
+      {
+        role,
+        ...(vertexId === undefined ? {} : { vertexId }),
+        ...(closest === undefined ? {} : { closest }),
+        ...place,
+      },
     );
   }
 }
@@ -98,8 +123,24 @@ export class BuildFaultsError extends SuperstepError {
   static readonly errorName: string = "BuildFaultsError";
   override readonly code = "BUILD_FAULTS";
   constructor(readonly faults: readonly Error[]) {
-    super(`superstep: ${faults.length} faults:\n${faults.map((f) => `- ${f.message}`).join("\n")}`, {
+    super(`superstep: ${faults.length} faults:\n${faults.map((f) => `- ${reasonOf(f)}`).join("\n")}`, {
       faults: faults.map((f) => f.message),
     }, { cause: faults[0] });
   }
+}
+
+function inGraph({ graphId }: FaultPlace): string {
+  return graphId === undefined ? "" : ` in graph ${graphId}`;
+}
+
+function ofGraph({ graphId }: FaultPlace): string {
+  return graphId === undefined ? "" : ` of graph ${graphId}`;
+}
+
+function ofClass({ className }: FaultPlace): string {
+  return className === undefined ? "" : ` (class ${className})`;
+}
+
+function advice(closest: string | undefined): string {
+  return closest === undefined ? "; add it or correct the id" : `; did you mean ${JSON.stringify(closest)}?`;
 }

@@ -3,6 +3,7 @@ import {
   BuildError,
   DuplicateConditionalEdgeError,
   DuplicateVertexError,
+  type FaultPlace,
   type SuperstepError,
 } from "../errors.ts";
 import type {
@@ -116,10 +117,11 @@ export class GraphBuilder<S, I = unknown> {
   addVertex<I, O>(vertex: MapVertex<S, I, O>): this;
   addVertex(vertex: ErasedVertex<S>): this {
     const { id, label = "", join = "any", task, select, each, reduce } = vertex;
-    if (!isId(id)) throw new BuildError("AddVertex", idProblem("the vertex id", id));
-    if (this.#vertices.has(id)) throw new DuplicateVertexError(id);
-    const refuse = refuser("AddVertex", id);
+    if (!isId(id)) throw this.#refused("AddVertex", idProblem("a vertex id", id));
     const source = taskSource(task);
+    const place = this.#placeOf(source);
+    if (this.#vertices.has(id)) throw new DuplicateVertexError(id, undefined, place);
+    const refuse = refuser("AddVertex", id, place);
     if (source === undefined) {
       throw refuse(`the task is ${shown(task)}; give a task, or a class whose instances have execute()`);
     }
@@ -158,8 +160,8 @@ export class GraphBuilder<S, I = unknown> {
    * @throws {BuildError} when an id is malformed
    */
   addEdge(from: string, to: string): this {
-    if (!isId(from)) throw new BuildError("AddEdge", idProblem("from", from));
-    if (!isId(to)) throw new BuildError("AddEdge", idProblem("to", to));
+    if (!isId(from)) throw this.#refused("AddEdge", `an edge to ${shown(to)}: ${idProblem("from", from)}`);
+    if (!isId(to)) throw this.#refused("AddEdge", `an edge from ${from}: ${idProblem("to", to)}`);
     this.#edges.push(Object.freeze({ from, to }));
     return this;
   }
@@ -171,8 +173,9 @@ export class GraphBuilder<S, I = unknown> {
    * @throws {DuplicateConditionalEdgeError} when `from` has a condition already
    */
   addConditionalEdge<const T extends string>(from: string, route: RouteOptions<S, T>): this {
-    if (!isId(from)) throw new BuildError("AddConditionalEdge", idProblem("from", from));
-    const refuse = refuser("AddConditionalEdge", from);
+    if (!isId(from)) throw this.#refused("AddConditionalEdge", idProblem("from", from));
+    const place = this.#placeOf(this.#vertices.get(from)?.task);
+    const refuse = refuser("AddConditionalEdge", from, place);
     const { targets, pick } = route ?? {};
     if (typeof pick !== "function") throw refuse(`pick is ${shown(pick)}; give a function of the state`);
     if (!Array.isArray(targets) || targets.length === 0) {
@@ -180,7 +183,7 @@ export class GraphBuilder<S, I = unknown> {
         `targets is ${Array.isArray(targets) ? "empty" : shown(targets)}; list what pick may return`,
       );
     }
-    if (this.#conditions.has(from)) throw new DuplicateConditionalEdgeError(from);
+    if (this.#conditions.has(from)) throw new DuplicateConditionalEdgeError(from, place);
     const sorted = [...new Set<string>(targets)].sort(compareIds);
     this.#conditions.set(from, Object.freeze({ targets: Object.freeze(sorted), pick }));
     return this;
@@ -242,8 +245,19 @@ export class GraphBuilder<S, I = unknown> {
     });
   }
 
+  #refused(op: string, problem: string): BuildError {
+    return new BuildError(op, `graph ${this.id}: ${problem}`, { graphId: this.id });
+  }
+
+  #placeOf(task: TaskSource | undefined): FaultPlace {
+    const className = classNameOf(task);
+    return className === undefined ? { graphId: this.id } : { graphId: this.id, className };
+  }
+
   #links({ entry, finish }: GraphEnds): GraphLinks {
     return {
+      graphId: this.id,
+      classNames: new Map([...this.#vertices].map(([id, { task }]) => [id, classNameOf(task)])),
       ids: new Set(this.#vertices.keys()),
       entry,
       finishes: finish === undefined ? [] : [...new Set(typeof finish === "string" ? [finish] : finish)],
@@ -299,6 +313,10 @@ function taskSource(task: unknown): TaskSource | undefined {
   if (typeof task !== "object" || task === null) return undefined;
   if (typeof (task as { execute?: unknown }).execute !== "function") return undefined;
   return Object.freeze({ kind: "instance", task: task as Task<unknown, unknown> });
+}
+
+function classNameOf(task: TaskSource | undefined): string | undefined {
+  return task?.kind === "class" && task.cls.name !== "" ? task.cls.name : undefined;
 }
 
 function idProblem(what: string, id: unknown): string {

@@ -1,4 +1,4 @@
-import { BuildError } from "../errors.ts";
+import { BuildError, type FaultPlace } from "../errors.ts";
 import type {
   CompiledRetry,
   CompiledTimeout,
@@ -16,8 +16,11 @@ import type { OnErrorOption } from "./vertex_options.ts";
 type Refuse = (problem: string) => BuildError;
 
 /** The refusals of one call on one vertex. */
-export function refuser(op: string, vertexId: string): Refuse {
-  return (problem) => new BuildError(op, `vertex ${vertexId}: ${problem}`, { vertexId });
+export function refuser(op: string, vertexId: string, place: FaultPlace): Refuse {
+  const { graphId, className } = place;
+  const cls = className === undefined ? "" : ` (class ${className})`;
+  return (problem) =>
+    new BuildError(op, `vertex ${vertexId}${cls} of graph ${graphId}: ${problem}`, { vertexId, ...place });
 }
 
 /** A retry policy as plain numbers; throws what `refuse` makes of a number that is none. */

@@ -1,5 +1,6 @@
 import {
   AmbiguousRoutingError,
+  type FaultPlace,
   MissingEntryError,
   type SuperstepError,
   UnknownVertexError,
@@ -10,6 +11,9 @@ import { closestId } from "./closest.ts";
 
 /** What is checked of a graph: who there is, and who leads to whom. */
 export interface GraphLinks {
+  readonly graphId: string;
+  /** The names of the task classes, by vertex id. */
+  readonly classNames: ReadonlyMap<string, string | undefined>;
   readonly ids: ReadonlySet<string>;
   readonly entry: string | undefined;
   readonly finishes: readonly string[];
@@ -30,47 +34,54 @@ export function graphFaults(links: GraphLinks): SuperstepError[] {
   return unsound ? faults : [...faults, ...unreachable(links)];
 }
 
-function endFaults({ ids, entry, finishes }: GraphLinks): SuperstepError[] {
+function endFaults({ graphId, ids, entry, finishes }: GraphLinks): SuperstepError[] {
   const faults: SuperstepError[] = [];
   if (entry === undefined || !ids.has(entry)) {
-    faults.push(new MissingEntryError("entry", entry, closestId(entry, ids)));
+    faults.push(new MissingEntryError("entry", entry, closestId(entry, ids), { graphId }));
   }
-  if (finishes.length === 0) faults.push(new MissingEntryError("finish", undefined));
+  if (finishes.length === 0) faults.push(new MissingEntryError("finish", undefined, undefined, { graphId }));
   for (const finish of finishes) {
-    if (!ids.has(finish)) faults.push(new MissingEntryError("finish", finish, closestId(finish, ids)));
+    if (!ids.has(finish)) {
+      faults.push(new MissingEntryError("finish", finish, closestId(finish, ids), { graphId }));
+    }
   }
   return faults;
 }
 
-function endpointFaults({ ids, edges, conditions, errorRoutes }: GraphLinks): SuperstepError[] {
+function endpointFaults(links: GraphLinks): SuperstepError[] {
+  const { ids, edges, conditions, errorRoutes } = links;
   const faults: SuperstepError[] = [];
-  const known = (id: string, where: string) => {
-    if (!ids.has(id)) faults.push(new UnknownVertexError(id, where, closestId(id, ids)));
+  const known = (id: string, where: string, from: string) => {
+    if (!ids.has(id)) {
+      faults.push(new UnknownVertexError(id, where, closestId(id, ids), placeOf(links, from)));
+    }
   };
   for (
     const { from, to } of [...edges].sort((a, b) => compareIds(a.from, b.from) || compareIds(a.to, b.to))
   ) {
-    known(from, `the edge ${from} -> ${to}`);
-    known(to, `the edge ${from} -> ${to}`);
+    known(from, `the edge ${from} -> ${to}`, from);
+    known(to, `the edge ${from} -> ${to}`, from);
   }
   for (const [from, targets] of inOrder(conditions)) {
-    known(from, `the condition of ${from}`);
-    for (const target of targets) known(target, `the targets of vertex ${from}`);
+    known(from, `the condition of ${from}`, from);
+    for (const target of targets) known(target, `the targets of vertex ${from}`, from);
   }
   for (const [from, routes] of inOrder(errorRoutes)) {
-    for (const route of routes) known(route, `an error route of vertex ${from}`);
+    for (const route of routes) known(route, `an error route of vertex ${from}`, from);
   }
   return faults;
 }
 
-function ambiguities({ edges, conditions }: GraphLinks): SuperstepError[] {
+function ambiguities(links: GraphLinks): SuperstepError[] {
+  const { edges, conditions } = links;
   const withEdges = new Set(edges.map(({ from }) => from));
   return inOrder(conditions).filter(([from]) => withEdges.has(from)).map(([from]) =>
-    new AmbiguousRoutingError(from)
+    new AmbiguousRoutingError(from, placeOf(links, from))
   );
 }
 
-function unreachable({ ids, entry, edges, conditions, errorRoutes }: GraphLinks): SuperstepError[] {
+function unreachable(links: GraphLinks): SuperstepError[] {
+  const { ids, entry, edges, conditions, errorRoutes } = links;
   const next = new Map<string, string[]>([...ids].map((id) => [id, []]));
   for (const { from, to } of edges) next.get(from)?.push(to);
   for (const table of [conditions, errorRoutes]) {
@@ -83,7 +94,14 @@ function unreachable({ ids, entry, edges, conditions, errorRoutes }: GraphLinks)
     seen.add(id);
     open.push(...next.get(id) ?? []);
   }
-  return [...ids].filter((id) => !seen.has(id)).sort(compareIds).map((id) => new UnreachableVertexError(id));
+  return [...ids].filter((id) => !seen.has(id)).sort(compareIds).map((id) =>
+    new UnreachableVertexError(id, placeOf(links, id))
+  );
+}
+
+function placeOf({ graphId, classNames }: GraphLinks, vertexId: string): FaultPlace {
+  const className = classNames.get(vertexId);
+  return className === undefined ? { graphId } : { graphId, className };
 }
 
 function inOrder<V>(table: ReadonlyMap<string, V>): [string, V][] {

@@ -54,7 +54,10 @@ export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
 
   const claims = claimsById(readOwn(workflow, records.bound) ?? [], graphRecordOf(workflow));
   for (const [id, all] of claims) {
-    if (all.length > 1) faults.push(new DuplicateVertexError(id, all.map(placeOf).join(" and ")));
+    if (all.length < 2) continue;
+    faults.push(
+      new DuplicateVertexError(id, all.map(placeOf).join(" and "), { graphId: graphRecordOf(workflow).id }),
+    );
   }
   const tasks = claims.flatMap(([, [task]]) => task === undefined ? [] : [task]);
   for (const { cls, vertex } of tasks) {
@@ -153,29 +156,36 @@ export function place(cls: AnyClass, module: string | undefined): string {
 }
 
 function endsOf(tasks: readonly BoundTask[], workflow: AnyClass, faults: Error[]): GraphEnds {
-  const entries = [...new Set(tasks.filter(({ vertex }) => vertex.entry).map(({ vertex }) => vertex.id))];
+  const { id: graphId } = graphRecordOf(workflow);
+  const entries = new Map(
+    tasks.filter(({ vertex }) => vertex.entry).map(({ cls, vertex }) => [vertex.id, cls.name]),
+  );
   if (tasks.length === 0) {
     faults.push(
       new BuildError(
         "compile",
-        `no task is bound into workflow ${nameOf(workflow)}; import the modules whose classes carry ` +
+        `no task is bound into workflow ${
+          nameOf(workflow)
+        } (graph ${graphId}); import the modules whose classes carry ` +
           `@Vertex({ graph: ${nameOf(workflow)}, … }) before it is compiled, or give them to scan()`,
+        { graphId },
       ),
     );
   }
-  if (entries.length > 1) {
+  if (entries.size > 1) {
     faults.push(
       new BuildError(
         "compile",
-        `workflow ${nameOf(workflow)} has ${entries.length} entries (${
-          entries.join(", ")
-        }); mark one with entry: true`,
+        `workflow ${nameOf(workflow)} (graph ${graphId}) has ${entries.size} entries: ${
+          [...entries].map(([id, name]) => name === "" ? id : `${id} (class ${name})`).join(", ")
+        }; mark one with entry: true`,
+        { graphId },
       ),
     );
   }
   const finish = tasks.filter(({ vertex }) => vertex.finish).map(({ vertex }) => vertex.id);
   // The builder reports an absent entry as it reports an unknown one.
-  return { entry: entries[0] as string, finish };
+  return { entry: [...entries.keys()][0] as string, finish };
 }
 
 /** Whether a fault of the whole graph only repeats that a vertex could not be added, or that there is none. */

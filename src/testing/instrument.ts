@@ -1,5 +1,6 @@
 import { type CompileOptions, taskOf } from "../compile.ts";
 import { UnknownVertexError } from "../errors.ts";
+import { closestId } from "../graph/closest.ts";
 import { graphOf } from "../scanner/mod.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
 import type { TaskContext } from "../model/context.ts";
@@ -30,12 +31,16 @@ export function instrument<S, I>(
 ): CompiledGraph<S, I> {
   const { clock, tasks, provide, began } = instruments;
   for (const vertexId of Object.keys(tasks)) {
-    if (!graph.vertices.has(vertexId)) throw new UnknownVertexError(vertexId, "a fake task");
+    if (!graph.vertices.has(vertexId)) {
+      throw new UnknownVertexError(vertexId, "the fake tasks", closestId(vertexId, graph.vertices.keys()), {
+        graphId: graph.id,
+      });
+    }
   }
   const vertices = [...graph.vertices].map(([id, vertex]) => {
     const fake = tasks[id];
     const task: Task<unknown, unknown> = fake === undefined
-      ? taskOf(vertex, provide === undefined ? {} : { provide })
+      ? taskOf(graph.id, vertex, provide === undefined ? {} : { provide })
       : { execute: (input, ctx) => fake(input as never, ctx) };
     const observed: Task<unknown, unknown> = {
       execute: (input, ctx) => {

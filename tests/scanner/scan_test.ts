@@ -120,8 +120,8 @@ test("D9: the faults of one workflow come all at once; a vertex that could not b
   add("c", { to: "nowhere" });
   const faults = faultsOf(flow);
   assert.equal(faults.length, 3, faults.join("\n"));
-  assert.match(faults[0] ?? "", /vertex a: join is "some"/);
-  assert.match(faults[1] ?? "", /vertex b: reduce is undefined/);
+  assert.match(faults[0] ?? "", /vertex a of graph flow: join is "some"/);
+  assert.match(faults[1] ?? "", /vertex b of graph flow: reduce is undefined/);
   assert.match(faults[2] ?? "", /unknown vertex "nowhere"/);
 });
 
@@ -132,24 +132,24 @@ test("D9: lists that are none are refused by name, for callers without types", (
     class extends Echo {},
   );
   const faults = faultsOf(flow);
-  assert.match(faults[0] ?? "", /vertex a: waits is "verdict"/);
-  assert.match(faults[1] ?? "", /AddEdge: to is 7/);
-  assert.match(faults[2] ?? "", /AddConditionalEdge: vertex a: targets is undefined/);
+  assert.match(faults[0] ?? "", /vertex a of graph flow: waits is "verdict"/);
+  assert.match(faults[1] ?? "", /AddEdge: graph flow: an edge from a: to is 7/);
+  assert.match(faults[2] ?? "", /AddConditionalEdge: vertex a of graph flow: targets is undefined/);
 });
 
 test("D8: a workflow has one entry and at least one finish", () => {
   const none = newWorkflow("none");
   Vertex({ graph: none, id: "a", ...PLAIN })(class extends Echo {});
-  assert.deepEqual(faultsOf(none).map((m) => /the graph has no (\w+)/.exec(m)?.[1]), ["entry", "finish"]);
+  assert.deepEqual(faultsOf(none).map((m) => /graph \w+ has no (\w+)/.exec(m)?.[1]), ["entry", "finish"]);
   const two = aloneIn(class extends Echo {});
   Vertex({ graph: two, id: "other", entry: true, ...PLAIN })(class extends Echo {});
-  assert.match(faultsOf(two).join("\n"), /workflow Flow has 2 entries \(only, other\); mark one/);
+  assert.match(faultsOf(two).join("\n"), /workflow Flow \(graph flow\) has 2 entries: only, other; mark one/);
 });
 
 test("D9: a workflow without vertices says that their modules have to be imported", () => {
   const faults = faultsOf(newWorkflow("empty"));
   assert.equal(faults.length, 1);
-  assert.match(faults[0] ?? "", /no task is bound into workflow Flow; import the modules/);
+  assert.match(faults[0] ?? "", /no task is bound into workflow Flow \(graph empty\); import the modules/);
 });
 
 test("D9: a class without @Graph, with two, or that is undefined is no workflow", () => {
