@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The composition root of `compile`: classes in, runner out.
   compile: ["decorators", "scanner", "graph", "checkpoint", "engine", "store"],
   worker: ["compile", "decorators", "engine", "graph", "store"],
+  telemetry: ["engine"],
   http: ["worker", "engine", "graph", "scanner"],
   cli: ["worker", "engine", "graph", "scanner"],
 };

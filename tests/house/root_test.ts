@@ -59,11 +59,11 @@ test("the public root re-exports from the open rooms and the pipeline only, each
   });
 });
 
-test("importing the public root pulls in no HTTP, no command line, no store and no driver", () => {
+test("importing the public root pulls in no HTTP, no command line, no store, no driver and no telemetry", () => {
   const unwanted = closureOf("mod.ts", { types: false }).filter(({ to, relative }) =>
     relative
-      ? ["http", "cli", "adapters", "testing"].includes(roomOf(to))
-      : /^(hono|@deno\/kv)(\/|$)/.test(to)
+      ? ["http", "cli", "adapters", "telemetry", "testing"].includes(roomOf(to))
+      : /^(hono|@deno\/kv|@opentelemetry)(\/|$)/.test(to)
   );
   assert.deepEqual(show(unwanted), []);
 });
