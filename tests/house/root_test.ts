@@ -73,22 +73,24 @@ test("both export maps have the same entries and lead to the same sources", () =
   const expected = Object.fromEntries(
     Object.entries(denoExports).map(([entry, source]) => [
       entry,
-      { bun: source, types: built(source, ".d.ts"), default: built(source, ".js") },
+      { types: built(source, ".d.ts"), bun: source, default: built(source, ".js") },
     ]),
   );
   assert.deepEqual(packageExports, expected);
   assert.deepEqual(
     Object.keys(packageExports["."]!),
-    ["bun", "types", "default"],
-    "the first condition that fits wins",
+    ["types", "bun", "default"],
+    "the first condition that fits wins, and no compiler is to check the sources",
   );
 });
 
-test("the repository imports every entry under the name that users will", () => {
-  const byName = Object.fromEntries(
-    Object.entries(denoExports).map(([entry, source]) => [entry.replace(/^\./, "superstep"), source]),
-  );
-  assert.deepEqual(readJson("deno.json").imports, byName);
+test("deno.json maps every entry to the name that users import, and every dependency to that of package.json", () => {
+  const entries = Object.entries(denoExports).map((
+    [entry, source],
+  ) => [entry.replace(/^\./, "superstep"), source]);
+  const dependencies = Object.entries(readJson("package.json").dependencies as Json)
+    .map(([name, range]) => [name, `npm:${name}@${range}`]);
+  assert.deepEqual(readJson("deno.json").imports, Object.fromEntries([...entries, ...dependencies]));
 });
 
 test("both manifests carry the same version and licence", () => {
