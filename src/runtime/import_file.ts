@@ -4,7 +4,7 @@ import { host } from "./host.ts";
 const TYPESCRIPT = /\.[mc]?tsx?$/;
 
 /**
- * Imports the module of a file by its `file:` URL. Deno and Bun read TypeScript themselves. Node knows no decorators and,
+ * Imports the module of a file by its `file:` URL, anew under each query. Deno and Bun read TypeScript themselves. Node knows no decorators and,
  * before version 22, no types: there `tsx` is put in front of it, where the project of the file or the working directory
  * has that package, and stays so for whatever else the process imports.
  *
@@ -13,10 +13,18 @@ const TYPESCRIPT = /\.[mc]?tsx?$/;
 export async function importFile(url: string): Promise<object> {
   if (host === "node" && TYPESCRIPT.test(new URL(url).pathname)) await readTypeScript(url);
   try {
-    return await import(url);
+    return await import(host === "bun" ? await withItsQuery(url) : url);
   } catch (cause) {
     throw host === "node" && failedByLanguage(cause) ? languageFault(cause) : cause;
   }
+}
+
+/** Bun takes no notice of the query of a `file:` URL, but of one that stands after a path. */
+async function withItsQuery(url: string): Promise<string> {
+  const { search } = new URL(url);
+  if (search === "") return url;
+  const { fileURLToPath } = await import("node:url");
+  return fileURLToPath(url) + search;
 }
 
 /** Loads `tsx` for the whole process. Loading it again does nothing. */

@@ -13,7 +13,7 @@ export interface FoundFiles {
   readonly urls: readonly string[];
 }
 
-const MODULES = "*.{ts,mts,js,mjs,tsx}";
+const MODULE = /\.(?:ts|mts|tsx|js|mjs)$/;
 const PASSED_OVER = [
   "**/node_modules/**",
   "**/.*/**",
@@ -21,8 +21,9 @@ const PASSED_OVER = [
   "**/*.{test,spec}.*",
   "**/*_test.*",
 ];
-const PASSED_OVER_WORDS =
-  "node_modules, folders that begin with a dot, declaration files and tests (*_test, *.test, *.spec) are passed over";
+const TAKEN =
+  "modules are .ts, .mts, .tsx, .js and .mjs files outside of node_modules and of folders that begin with a dot, but no " +
+  "declarations and no tests (*_test, *.test, *.spec)";
 const SPECIAL = /[*?{}()[\]!+@|]/;
 
 /**
@@ -38,7 +39,7 @@ export async function findFiles(source: string | URL): Promise<FoundFiles> {
   }
   if (kind === "folder") {
     const place = `the folder ${quoted(text)}`;
-    return { place, urls: await modulesIn(place, path, `**/${MODULES}`) };
+    return { place, urls: await modulesIn(place, path, "**") };
   }
   if (!SPECIAL.test(text)) throw await notFound(text, path);
   const place = `the pattern ${quoted(text)}`;
@@ -59,14 +60,14 @@ async function modulesIn(place: string, folder: string, pattern: string): Promis
     ignore: PASSED_OVER,
   });
   const byFile = new Map<string, string>();
-  for (const path of paths.sort(compareIds)) {
+  for (const path of paths.filter((path) => MODULE.test(path)).sort(compareIds)) {
     const file = await realpath(path);
     if (!byFile.has(file)) byFile.set(file, pathToFileURL(path).href);
   }
   if (byFile.size > 0) return [...byFile.values()];
   throw new BuildError(
     "scan",
-    `${place} holds no module (looked for ${pattern} in ${folder}; ${PASSED_OVER_WORDS}); correct the path`,
+    `${place} holds no module (looked for ${pattern} in ${folder}); ${TAKEN}`,
     { place, folder, pattern },
   );
 }
@@ -93,8 +94,8 @@ async function kindOf(path: string): Promise<"file" | "folder" | undefined> {
 }
 
 async function notFound(text: string, path: string): Promise<BuildError> {
-  const neighbours = await readdir(dirname(path)).catch(() => []);
-  const closest = closestId(basename(path), neighbours);
+  const neighbours = await readdir(dirname(path)).catch((): string[] => []);
+  const closest = closestId(basename(path), neighbours.sort(compareIds));
   return new BuildError(
     "scan",
     `there is no file or folder ${quoted(text)} (looked for ${path})` +

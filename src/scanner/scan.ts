@@ -48,14 +48,15 @@ export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I
  * Sources are modules, or where to find them:
  * - a module namespace, or a promise of one, such as `import("./approval.ts")`: bundlers see what it stands for;
  * - the path of a file, from the working directory;
- * - the path of a folder, for every `.ts`, `.mts`, `.tsx`, `.js` and `.mjs` file at any depth below it;
+ * - the path of a folder, for the modules at any depth below it;
  * - a glob such as `"flows/*.flow.ts"`, with forward slashes;
  * - a `file:` URL of any of these, as text or as a `URL`: `new URL("./flows/", import.meta.url)` does not depend on the
  *   working directory, and a query such as `?v=2` loads a file anew.
  *
- * Folders and globs pass over `node_modules`, folders that begin with a dot, declaration files, and tests (`*_test.*`,
- * `*.test.*`, `*.spec.*`). All other files are imported, one after another and each once, so keep programs that do
- * something when they are imported elsewhere. A file without a workflow is ignored there.
+ * Folders and globs give modules only (`.ts`, `.mts`, `.tsx`, `.js`, `.mjs`) and pass over `node_modules`, folders that
+ * begin with a dot, declaration files, and tests (`*_test.*`, `*.test.*`, `*.spec.*`). All others are imported, one after
+ * another and each once, so keep programs that do something when they are imported elsewhere. A module without a workflow
+ * is ignored there.
  *
  * Of two classes with one id, one from the same module evaluated again (a hot reload) replaces the older one; one from
  * another module is a fault that names both.
@@ -76,7 +77,7 @@ export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I
  * ```
  */
 export async function scan(
-  ...sources: readonly (string | URL | object | Promise<object>)[]
+  ...sources: (string | URL | object | Promise<object>)[]
 ): Promise<readonly ScannedWorkflow[]> {
   const faults: Error[] = [];
   const workflows: FoundIn = new Map();
