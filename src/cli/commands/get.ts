@@ -1,0 +1,77 @@
+import type { Command } from "commander";
+import type { Cli, CommonOptions } from "../cli.ts";
+import { withDatabase } from "../database.ts";
+import { EXIT } from "../exit.ts";
+import { dateTime } from "../format.ts";
+import { addDatabase, SOURCES } from "../options.ts";
+import { jsonText, line } from "../printable.ts";
+import { cursorOf } from "../reading.ts";
+import { pathText, printTroubles, stateText, statusText } from "../report.ts";
+import { shownFrom, shownOf, type ShownRun } from "../shown.ts";
+import { oneId, Workflows } from "../sources.ts";
+import { nextCommands } from "../next.ts";
+
+interface GetOptions extends CommonOptions {
+  readonly db: string;
+  readonly exitStatus?: boolean;
+}
+
+/** `superstep get`. */
+export function addGet(program: Command, cli: Cli): void {
+  const command = program.command("get")
+    .description("show a run with its state, open waits and failures")
+    .usage("[options] <run> [sources...]")
+    .argument(
+      "<arguments...>",
+      `the id of the run, and ${SOURCES}: with them the state shows what an unfinished step has done so far`,
+    )
+    .option("--exit-status", "end with the exit code of the run's status, as run and resume do");
+  addDatabase(command).action((given: readonly string[], options: GetOptions) => get(cli, given, options));
+}
+
+async function get(cli: Cli, given: readonly string[], options: GetOptions): Promise<void> {
+  const { id, sources } = oneId(given, "run id");
+  const workflows = sources.length === 0 ? undefined : await Workflows.load(sources);
+  const shown = await withDatabase(options.db, { create: false }, async (store) => {
+    const cursor = await cursorOf(store, id);
+    if (workflows === undefined) return shownFrom(cursor);
+    const workflow = workflows.ofRun(id, cursor.checkpoint.run.graphId);
+    return shownOf(await workflows.runner(workflow, store, cli).get(id));
+  });
+  if (options.exitStatus === true) cli.exitCode = codeOf(shown);
+  if (options.json === true) return cli.print(jsonText(shown));
+  print(cli, shown);
+  printTroubles(cli, shown, nextCommands(sources, options.db));
+  cli.print(stateText(shown.state));
+}
+
+/** The exit code of a status; a run that is at work has none of its own. */
+function codeOf({ status, reason = status }: ShownRun): number {
+  return Object.hasOwn(EXIT, reason) ? EXIT[reason as keyof typeof EXIT] : 0;
+}
+
+function print(cli: Cli, { run, path }: ShownRun): void {
+  const { graphId, graphVersion, step, revision, owner, tags, recoveries } = run;
+  const times = [
+    ["created", run.createdAt],
+    ["started", run.startedAt],
+    ["updated", run.updatedAt],
+    ["deadline", run.deadline],
+  ] as const;
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ["run", run.runId],
+    ["workflow", `${graphId} ${graphVersion.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1")}`],
+    ["status", statusText(cli, run)],
+    ["step", `${step}, revision ${revision}`],
+    ["owner", owner],
+    ["recoveries", recoveries === 0 ? undefined : String(recoveries)],
+    ["tags", tags.length === 0 ? undefined : tags.join(" ")],
+    ...times.map(([name, at]) => [name, at === undefined ? undefined : dateTime(at)] as const),
+    ["path", path.length === 0 ? undefined : pathText(path)],
+  ];
+  for (const [name, value] of rows) {
+    if (value === undefined) continue;
+    const shown = name === "status" ? value : line(value);
+    cli.print(`${cli.colours.dim(name.padEnd(10))} ${shown}`);
+  }
+}

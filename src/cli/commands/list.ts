@@ -1,0 +1,88 @@
+import { type Command, Option } from "commander";
+import type { CatalogRow } from "../../store/store.ts";
+import type { Cli, CommonOptions } from "../cli.ts";
+import { withDatabase } from "../database.ts";
+import { dateTime } from "../format.ts";
+import { addDatabase, SOURCES, wholeNumber } from "../options.ts";
+import { jsonText, line } from "../printable.ts";
+import { statusText } from "../report.ts";
+import { rowsOf } from "../rows.ts";
+import { graphIds } from "../sources.ts";
+import { printTable } from "../table.ts";
+
+interface ListOptions extends CommonOptions {
+  readonly db: string;
+  readonly workflow?: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly tag?: string;
+  readonly limit?: number;
+}
+
+/** How many rows a table shows unless told otherwise. */
+const TABLE_ROWS = 50;
+
+/** `superstep list`. */
+export function addList(program: Command, cli: Cli): void {
+  const command = program.command("list")
+    .description("list runs, newest first")
+    .argument("[sources...]", `only runs of the workflows in these ${SOURCES}`)
+    .option("-w, --workflow <id>", "only runs of this workflow")
+    .addOption(
+      new Option("-s, --status <status>", "only runs with this status")
+        .choices(["running", "completed", "interrupted", "cancelled"]),
+    )
+    .addOption(
+      new Option("--reason <reason>", "only runs interrupted for this reason")
+        .choices(["halted", "errored", "awaiting", "sleeping"]),
+    )
+    .option("--tag <word>", "only runs with this tag")
+    .option("-n, --limit <n>", `at most n rows (default: ${TABLE_ROWS}; with --json all)`, wholeNumber);
+  addDatabase(command).action((sources: readonly string[], options: ListOptions) =>
+    list(cli, sources, options)
+  );
+}
+
+async function list(cli: Cli, sources: readonly string[], options: ListOptions): Promise<void> {
+  const { json = false, status, reason, tag } = options;
+  const graphs = await graphIds(sources, options.workflow);
+  const limit = options.limit ?? (json ? Infinity : TABLE_ROWS);
+  await withDatabase(options.db, { create: false }, async (store) => {
+    const query = {
+      ...(graphs?.length === 1 ? { graphId: graphs[0]! } : {}),
+      ...(status === undefined ? {} : { status }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(tag === undefined ? {} : { tag }),
+    };
+    const rows = rowsOf(
+      (cursor) => store.list({ ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }),
+      (row) => graphs?.includes(row.graphId) ?? true,
+      json ? limit : limit + 1,
+    );
+    if (json) {
+      for await (const row of rows) cli.print(jsonText(row));
+      return;
+    }
+    const all: CatalogRow[] = [];
+    for await (const row of rows) all.push(row);
+    if (all.length === 0) return cli.note("no runs");
+    await printTable(cli, HEAD, all.slice(0, limit).map((row) => cells(cli, row)));
+    if (all.length > limit) cli.note(cli.noteColours.dim("there are more; see them with --limit"));
+  });
+}
+
+const PAGE = 500;
+const HEAD = ["RUN", "WORKFLOW", "STATUS", "STEP", "REVISION", "WAITS", "CREATED", "TAGS"];
+
+function cells(cli: Cli, row: CatalogRow): string[] {
+  return [
+    line(row.runId),
+    line(row.graphId),
+    statusText(cli, row),
+    String(row.step),
+    String(row.revision),
+    String(row.openWaits),
+    dateTime(row.createdAt),
+    line(row.tags.join(" ")),
+  ];
+}

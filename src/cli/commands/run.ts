@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import type { Duration } from "../../model/durations.ts";
+import type { Cli, CommonOptions } from "../cli.ts";
+import { withDatabase } from "../database.ts";
+import { readValue } from "../input.ts";
+import { addDatabase, addRunning, durationOrDate, several, SOURCES } from "../options.ts";
+import { Workflows } from "../sources.ts";
+import { nextCommands } from "../next.ts";
+import { type RunningOptions, work } from "../work.ts";
+
+interface RunOptions extends CommonOptions, RunningOptions {
+  readonly workflow?: string;
+  readonly input?: string;
+  readonly runId?: string;
+  readonly key?: string;
+  readonly tag?: readonly string[];
+  readonly deadline?: Duration | Date;
+  readonly provide?: string;
+}
+
+/** `superstep run`. */
+export function addRun(program: Command, cli: Cli): void {
+  const command = program.command("run")
+    .description("start a run and work on it until it is over or interrupted")
+    .argument("<sources...>", SOURCES)
+    .option("-w, --workflow <id>", "which workflow, when the sources hold several")
+    .option("-i, --input <json>", "the input as JSON, @file, or - for the standard input (default: {})")
+    .option("--run-id <id>", "the id of the run (default: a new one)")
+    .option("--key <key>", "an idempotency key: runs with one key and one input are one run")
+    .option("--tag <word>", "a word by which list finds the run; may be repeated", several)
+    .option("--deadline <time>", "when the run is cancelled if it is not over", durationOrDate);
+  addRunning(addDatabase(command)).action((sources: readonly string[], options: RunOptions) =>
+    run(cli, sources, options)
+  );
+}
+
+async function run(cli: Cli, sources: readonly string[], options: RunOptions): Promise<void> {
+  const { runId, key, tag, deadline } = options;
+  const input = options.input === undefined ? {} : await readValue(cli.io, options.input, "the input");
+  const workflows = await Workflows.load(sources, options.provide);
+  const workflow = workflows.pick(options.workflow);
+  await withDatabase(options.db, { create: true }, async (store) => {
+    const runner = workflows.runner(workflow, store, cli);
+    await work(cli, options, nextCommands(sources, options.db), (how) =>
+      runner.run(input, {
+        ...how,
+        ...(runId === undefined ? {} : { runId }),
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+        ...(tag === undefined ? {} : { tags: tag }),
+        ...(deadline === undefined ? {} : { deadline }),
+      }));
+  });
+}

@@ -1,0 +1,71 @@
+import type { Command } from "commander";
+import type { InboxEntry } from "../../engine/history.ts";
+import type { Cli, CommonOptions } from "../cli.ts";
+import { withDatabase } from "../database.ts";
+import { dateTime } from "../format.ts";
+import { addDatabase, SOURCES, wholeNumber } from "../options.ts";
+import { jsonText, line } from "../printable.ts";
+import { nameOf } from "../progress/plain.ts";
+import { openWaits } from "../reading.ts";
+import { infoText } from "../report.ts";
+import { graphIds } from "../sources.ts";
+import { printTable } from "../table.ts";
+
+interface WaitsOptions extends CommonOptions {
+  readonly db: string;
+  readonly workflow?: string;
+  readonly run?: string;
+  readonly name?: string;
+  readonly limit?: number;
+}
+
+/** `superstep waits`. */
+export function addWaits(program: Command, cli: Cli): void {
+  const command = program.command("waits")
+    .description("list open waits, oldest first")
+    .argument("[sources...]", `only waits of the workflows in these ${SOURCES}`)
+    .option("-w, --workflow <id>", "only waits of this workflow")
+    .option("--run <id>", "only waits of this run")
+    .option("--name <name>", "only waits with this name")
+    .option("-n, --limit <n>", "at most n rows", wholeNumber);
+  addDatabase(command).action((sources: readonly string[], options: WaitsOptions) =>
+    waits(cli, sources, options)
+  );
+}
+
+async function waits(cli: Cli, sources: readonly string[], options: WaitsOptions): Promise<void> {
+  const graphs = await graphIds(sources, options.workflow);
+  await withDatabase(options.db, { create: false }, async (store) => {
+    const rows = openWaits(store, { ...options, graphs });
+    if (options.json === true) {
+      for await (const row of rows) cli.print(jsonText(row));
+      return;
+    }
+    const all: InboxEntry[] = [];
+    for await (const row of rows) all.push(row);
+    if (all.length === 0) return cli.note("no open waits");
+    await printWaits(cli, all);
+  });
+}
+
+/** Prints open waits as a table. */
+export async function printWaits(cli: Cli, rows: readonly InboxEntry[]): Promise<void> {
+  await printTable(
+    cli,
+    ["WAIT", "NAME", "VERTEX", "RUN", "WORKFLOW", "OPENED", "UNTIL", "INFO"],
+    rows.map(cells),
+  );
+}
+
+function cells(row: InboxEntry): string[] {
+  return [
+    line(row.waitId),
+    line(row.name),
+    line(nameOf(row)),
+    line(row.runId),
+    line(row.graphId),
+    dateTime(row.openedAt),
+    row.deadline === undefined ? "" : dateTime(row.deadline),
+    infoText(row.info),
+  ];
+}

@@ -1,0 +1,78 @@
+import { access, constants, open, stat } from "node:fs/promises";
+import { denoKv, type DenoKvStore } from "../store/deno_kv/mod.ts";
+import { fileFault } from "./input.ts";
+import { UsageError } from "./faults.ts";
+import { quoted } from "./format.ts";
+
+/** Where runs are kept unless `--db` says otherwise. */
+export const DEFAULT_DB = "./superstep.db";
+
+/** Calls of another process keep the file busy for moments only; after this long something is wrong. */
+const LOCK_DEADLINE_MS = 10_000;
+const SQLITE_MAGIC = "SQLite format 3\0";
+/** The first table that a Deno KV file gets. */
+const KV_TABLE = "migration_state";
+const HEAD_BYTES = 64 * 1024;
+
+/**
+ * Opens the file that runs are kept in and closes it again. A file of another kind is refused before the driver, which
+ * would write its tables into it, gets to see it.
+ *
+ * @param options `create`: whether a missing file is made, or a fault
+ */
+export async function withDatabase<T>(
+  path: string,
+  options: { readonly create: boolean },
+  use: (store: DenoKvStore) => Promise<T>,
+): Promise<T> {
+  await checkFile(path, options.create);
+  const store = await denoKv(path, { lockDeadline: LOCK_DEADLINE_MS });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** `--db …` for a command to be typed, unless it is the default. */
+export function dbArgument(path: string): string {
+  return path === DEFAULT_DB ? "" : ` --db ${quoted(path)}`;
+}
+
+async function checkFile(path: string, create: boolean): Promise<void> {
+  if (path === "") throw new UsageError("--db is empty; give the path of a file");
+  const found = await stat(path).catch((error: unknown) => {
+    if (!isMissing(error)) throw new UsageError(`the database ${fileFault(path, error)}`);
+    return undefined;
+  });
+  if (found === undefined) {
+    if (create) return;
+    throw new UsageError(`there is no database ${path}; start a run first, or name another with --db`);
+  }
+  if (found.isDirectory()) throw new UsageError(`the database ${path} is a folder; name a file with --db`);
+  const mode = create ? constants.R_OK | constants.W_OK : constants.R_OK;
+  await access(path, mode).catch((error: unknown) => {
+    throw new UsageError(`the database ${fileFault(path, error)}`);
+  });
+  if (found.size === 0) return;
+  const head = await headOf(path);
+  const isKv = head.startsWith(SQLITE_MAGIC) &&
+    // What was written last may still be in the log beside the file.
+    (head.includes(KV_TABLE) || (await headOf(`${path}-wal`).catch(() => "")).includes(KV_TABLE));
+  if (!isKv) throw new UsageError(`${path} is no superstep database; name another file with --db`);
+}
+
+async function headOf(path: string): Promise<string> {
+  const file = await open(path, "r");
+  try {
+    const buffer = new Uint8Array(HEAD_BYTES);
+    const { bytesRead } = await file.read(buffer, 0, HEAD_BYTES, 0);
+    return new TextDecoder("latin1").decode(buffer.subarray(0, bytesRead));
+  } finally {
+    await file.close();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === "ENOENT";
+}

@@ -1,0 +1,75 @@
+import { Command, CommanderError } from "commander";
+import { VERSION } from "../runtime/version.ts";
+import { Cli } from "./cli.ts";
+import { addAnswer } from "./commands/answer.ts";
+import { addGet } from "./commands/get.ts";
+import { addGraph } from "./commands/graph.ts";
+import { addHistory } from "./commands/history.ts";
+import { addList } from "./commands/list.ts";
+import { addResume } from "./commands/resume.ts";
+import { addRun } from "./commands/run.ts";
+import { addWaits } from "./commands/waits.ts";
+import { EXIT } from "./exit.ts";
+import { faultOf, StoppedError } from "./faults.ts";
+import type { Io } from "./io.ts";
+import { jsonText } from "./printable.ts";
+
+const CODES = `
+Exit codes: 0 completed or done, 2 awaiting or sleeping, 3 errored or halted, 4 cancelled, 1 a fault of usage or of the
+engine, 130 or 143 stopped by Ctrl-C or SIGTERM.
+
+JSON given and printed is lossless: {"$date": "2026-11-29T12:00:00.000Z"}, {"$bigint": "1"}, {"$map": [[key, value]]},
+{"$set": [value]}, {"$bytes": "<base64>"}, {"$number": "NaN"}, {"$undefined": true}.
+`;
+
+/** The commands, in the order of the help. */
+const COMMANDS = [addRun, addResume, addAnswer, addWaits, addList, addGet, addHistory, addGraph];
+
+/** Runs the command line and answers the exit code. */
+export async function runProgram(argv: readonly string[], io: Io): Promise<number> {
+  const cli = new Cli(io);
+  const program = new Command("superstep")
+    .description("Runs durable graph workflows and looks into them.")
+    .version(VERSION, "-V, --version", "print the version")
+    .addHelpText("after", CODES)
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      // Faults are told below, in one line.
+      writeErr: () => {},
+      getOutHasColors: () => cli.colours.isColorSupported,
+      getErrHasColors: () => cli.noteColours.isColorSupported,
+    })
+    .exitOverride();
+  for (const add of COMMANDS) add(program, cli);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return cli.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    if (argv.length === 0) {
+      io.stderr.write(program.helpInformation());
+      return EXIT.fault;
+    }
+    tell(cli, error, argv);
+    return error instanceof StoppedError ? EXIT[error.signal] : EXIT.fault;
+  }
+}
+
+function tell(cli: Cli, error: unknown, argv: readonly string[]): void {
+  if (error instanceof StoppedError) return cli.note(error.message);
+  const fault = faultOf(error, valueOf(argv, "--db"));
+  if (argv.includes("--json")) {
+    const { code, message, details, fields } = fault;
+    const more = details.length > 0 ? { details } : {};
+    return cli.note(jsonText({ error: { code, message, ...more, ...fields } }));
+  }
+  cli.note(`${cli.noteColours.red("superstep:")} ${fault.message}`);
+  for (const detail of fault.details) cli.note(`  ${detail}`);
+  if (argv.includes("--debug") && error instanceof Error) cli.note(String(error.stack));
+}
+
+function valueOf(argv: readonly string[], option: string): string | undefined {
+  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
+  const word = argv[at];
+  return word === option ? argv[at + 1] : word?.slice(option.length + 1);
+}

@@ -1,0 +1,74 @@
+import type { Colors } from "picocolors/types";
+import type { RunEvent } from "../../engine/events.ts";
+import { dateTime, span } from "../format.ts";
+import type { OutStream } from "../io.ts";
+import { line, shortJson } from "../printable.ts";
+import { MARKS, PAINT } from "./marks.ts";
+import type { RowState } from "./model.ts";
+
+/** One line per event, for files and pipes. */
+export class PlainView {
+  readonly #stream: OutStream;
+  readonly #colours: Colors;
+
+  constructor(stream: OutStream, colours: Colors) {
+    this.#stream = stream;
+    this.#colours = colours;
+  }
+
+  apply(event: RunEvent): void {
+    const told = tell(event);
+    if (told === undefined) return;
+    const [state, text] = told;
+    this.print(`${PAINT[state](this.#colours)(MARKS[state])} ${text}`);
+  }
+
+  print(text: string): void {
+    this.#stream.write(`${text}\n`);
+  }
+
+  close(): void {}
+}
+
+function tell(event: RunEvent): readonly [RowState, string] | undefined {
+  switch (event.type) {
+    case "vertexStart":
+      return ["running", nameOf(event)];
+    case "vertexFinish": {
+      const { status, startedAt, endedAt, failure, attempt } = event;
+      if (status === "suspended") return undefined;
+      if (status === "failed") return ["failed", `${nameOf(event)}  ${line(failure?.message ?? "failed")}`];
+      return [
+        "done",
+        `${nameOf(event)}  ${span(endedAt - startedAt)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
+      ];
+    }
+    case "attemptFailed": {
+      const { attempt, failure, nextAt } = event;
+      const problem = line(failure.message, 200);
+      return [
+        "backoff",
+        `${nameOf(event)}  attempt ${attempt} failed: ${problem}; again in ${span(nextAt - Date.now())}`,
+      ];
+    }
+    case "wait": {
+      const { name, kind, waitId, due } = event;
+      const until = due === undefined ? "" : `, until ${dateTime(due)}`;
+      return [
+        "waiting",
+        `${nameOf(event)}  ${
+          kind === "timer" ? `sleeps (${line(name)})` : `waits for ${line(name)} ${waitId}`
+        }${until}`,
+      ];
+    }
+    case "emit":
+      return ["running", `${nameOf(event)}  ${line(event.name)} ${shortJson(event.data)}`];
+    default:
+      return undefined;
+  }
+}
+
+/** A vertex, or an item of one. */
+export function nameOf({ vertexId, item }: { readonly vertexId: string; readonly item?: number }): string {
+  return item === undefined ? vertexId : `${vertexId}[${item}]`;
+}

@@ -1,0 +1,52 @@
+import { CheckpointLog, type Cursor } from "../checkpoint/log.ts";
+import { CheckpointNotFoundError } from "../errors.ts";
+import { type InboxEntry, inboxOf } from "../engine/history.ts";
+import { checkedRunId } from "../engine/options.ts";
+import type { RunRecord } from "../model/run.ts";
+import { systemRuntime } from "../runtime/system.ts";
+import type { Store } from "../store/store.ts";
+import { rowsOf } from "./rows.ts";
+
+/** The history of the runs in a store, whatever their graphs: reading it needs no code of theirs. */
+export function logOf(store: Store): CheckpointLog<unknown> {
+  return new CheckpointLog(store, systemRuntime);
+}
+
+/** A run as it is stored. */
+export async function cursorOf(store: Store, runId: string, state = true): Promise<Cursor<unknown>> {
+  const cursor = await logOf(store).load(checkedRunId(runId, "get"), { state });
+  if (cursor === undefined) throw new CheckpointNotFoundError(runId);
+  return cursor;
+}
+
+/** The record of a run. */
+export async function runRecord(store: Store, runId: string): Promise<RunRecord> {
+  return (await cursorOf(store, runId, false)).checkpoint.run;
+}
+
+/** Which open waits to read. */
+export interface OpenWaitsQuery {
+  readonly run?: string;
+  readonly name?: string;
+  /** Only those of these graphs. */
+  readonly graphs?: readonly string[] | undefined;
+  readonly limit?: number;
+}
+
+/** Open waits, oldest first. */
+export function openWaits(store: Store, query: OpenWaitsQuery): AsyncGenerator<InboxEntry> {
+  const { run, name, graphs, limit = Infinity } = query;
+  const fixed = {
+    ...(run === undefined ? {} : { runId: checkedRunId(run, "waits") }),
+    ...(name === undefined ? {} : { name }),
+    ...(graphs?.length === 1 ? { graphId: graphs[0]! } : {}),
+  };
+  return rowsOf(
+    async (cursor) =>
+      inboxOf(await store.waits({ ...fixed, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })),
+    (row) => graphs?.includes(row.graphId) ?? true,
+    limit,
+  );
+}
+
+const PAGE = 500;

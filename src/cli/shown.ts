@@ -1,0 +1,73 @@
+import type { Cursor } from "../checkpoint/log.ts";
+import { type OpenWait, openWaitsOf, type RunView } from "../engine/result.ts";
+import { pausedFailures } from "../engine/step.ts";
+import type { VertexFailure } from "../model/failure.ts";
+import type { Halt, RunRecord } from "../model/run.ts";
+
+/** A run as plain data, for people and as JSON. */
+export interface ShownRun {
+  readonly runId: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly run: RunRecord;
+  readonly state: unknown;
+  readonly path: readonly string[];
+  readonly waits?: readonly OpenWait[];
+  readonly failures?: readonly ShownFailure[];
+  readonly halt?: Halt;
+  readonly cancelReason?: string;
+}
+
+/** A failed vertex; its error is told by its record. */
+export interface ShownFailure {
+  readonly vertexId: string;
+  readonly item?: number;
+  readonly step: number;
+  readonly failure: VertexFailure;
+}
+
+/** What a call returned. */
+export function shownOf(view: RunView<unknown>): ShownRun {
+  const { run, status, state, path } = view;
+  const base = { runId: run.runId, status, run, state, path };
+  if (view.status === "cancelled") return { ...base, cancelReason: view.cancelReason };
+  if (view.status !== "interrupted") return base;
+  const { reason, waits, failures } = view;
+  return {
+    ...base,
+    reason,
+    waits,
+    failures: failures.map(({ error: _, ...failed }) => failed),
+    ...(view.halt === undefined ? {} : { halt: haltOf(view.halt) }),
+  };
+}
+
+/** What a store holds, read without the code of the workflow: the state as of the last step that is over. */
+export function shownFrom({ checkpoint, state }: Cursor<unknown>): ShownRun {
+  const { run, path, halt, nextStep: step } = checkpoint;
+  const base = { runId: run.runId, status: run.status, run, state, path };
+  if (run.status === "cancelled") return { ...base, cancelReason: run.cancelReason ?? "" };
+  if (run.status !== "interrupted") return base;
+  return {
+    ...base,
+    ...(run.reason === undefined ? {} : { reason: run.reason }),
+    waits: openWaitsOf(checkpoint),
+    failures: pausedFailures(checkpoint).map(({ vertexId, item, failure }) => ({
+      vertexId,
+      ...(item === undefined ? {} : { item }),
+      step,
+      failure: failure!,
+    })),
+    ...(halt === undefined ? {} : { halt }),
+  };
+}
+
+function haltOf({ kind, step, message, vertexId, target }: Halt): Halt {
+  return {
+    kind,
+    step,
+    message,
+    ...(vertexId === undefined ? {} : { vertexId }),
+    ...(target === undefined ? {} : { target }),
+  };
+}

@@ -1,0 +1,150 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { compile, type CompileOptions } from "../compile.ts";
+import type { Runner } from "../engine/runner.ts";
+import { closestId } from "../graph/closest.ts";
+import { isId } from "../model/ids.ts";
+import { importFile } from "../runtime/import_file.ts";
+import { messageOf } from "../errors.ts";
+import { scan, type ScannedWorkflow } from "../scanner/mod.ts";
+import type { Store } from "../store/store.ts";
+import type { Cli } from "./cli.ts";
+import { UsageError } from "./faults.ts";
+import { line } from "./printable.ts";
+
+/** Arguments sorted by what they are. */
+export interface Arguments {
+  readonly ids: readonly string[];
+  readonly sources: readonly string[];
+}
+
+/**
+ * Tells ids from sources, in any order: a source is a file or folder that exists, or looks like a path or a glob.
+ */
+export function sorted(given: readonly string[]): Arguments {
+  const ids: string[] = [];
+  const sources: string[] = [];
+  for (const word of given) {
+    if (isSource(word)) sources.push(word);
+    else if (isId(word)) ids.push(word);
+    else {throw new UsageError(
+        `${JSON.stringify(line(word, 80))} is no id, and no file or folder has that name`,
+      );}
+  }
+  return { ids, sources };
+}
+
+/** Arguments of a command that takes one id, called `what`. */
+export function oneId(given: readonly string[], what: string): { readonly id: string } & Arguments {
+  const found = sorted(given);
+  const [id, ...more] = found.ids;
+  if (id === undefined) throw new UsageError(`no ${what} is given`);
+  if (more.length > 0) {
+    throw new UsageError(
+      `one ${what} is expected, but ${found.ids.join(" and ")} are no files or folders; check the path`,
+    );
+  }
+  return { ...found, id };
+}
+
+function isSource(word: string): boolean {
+  return word === "." || word === ".." || /[/\\*?[\]{}]/.test(word) || existsSync(word);
+}
+
+/** The workflows of the sources given. */
+export class Workflows {
+  readonly sources: readonly string[];
+  readonly all: readonly ScannedWorkflow[];
+  readonly #provide: CompileOptions["provide"];
+
+  private constructor(
+    sources: readonly string[],
+    all: readonly ScannedWorkflow[],
+    provide: CompileOptions["provide"],
+  ) {
+    this.sources = sources;
+    this.all = all;
+    this.#provide = provide;
+  }
+
+  /** Loads them. */
+  static async load(sources: readonly string[], provider?: string): Promise<Workflows> {
+    if (sources.length === 0) {
+      throw new UsageError("no module is given; name the file, folder or glob that holds the workflow");
+    }
+    const all = await scan(...sources);
+    return new Workflows(sources, all, provider === undefined ? undefined : await provideFrom(provider));
+  }
+
+  /** The one workflow there is, or the one that is named. */
+  pick(id?: string): ScannedWorkflow {
+    const [first, ...more] = this.all;
+    if (id === undefined) {
+      if (first !== undefined && more.length === 0) return first;
+      throw new UsageError(
+        `${this.all.length} workflows are found; name one with --workflow: ${this.#ids()}`,
+      );
+    }
+    const found = this.find(id);
+    if (found !== undefined) return found;
+    const near = closestId(id, this.all.map((w) => w.id));
+    throw new UsageError(
+      `there is no workflow ${JSON.stringify(line(id, 80))}; ` +
+        (near === undefined ? `found: ${this.#ids()}` : `did you mean ${near}?`),
+    );
+  }
+
+  /** The workflow that a run belongs to. */
+  ofRun(runId: string, graphId: string): ScannedWorkflow {
+    const found = this.find(graphId);
+    if (found !== undefined) return found;
+    throw new UsageError(
+      `run ${runId} belongs to workflow ${line(graphId)}, which ${this.sources.join(" ")} does not hold ` +
+        `(found: ${this.#ids()})`,
+    );
+  }
+
+  find(id: string): ScannedWorkflow | undefined {
+    return this.all.find((workflow) => workflow.id === id);
+  }
+
+  /** A runner of one of them. */
+  runner(workflow: ScannedWorkflow, store: Store, cli: Cli): Runner<unknown> {
+    return compile(workflow.graph, {
+      store,
+      logger: cli.logger,
+      ...(this.#provide === undefined ? {} : { provide: this.#provide }),
+    });
+  }
+
+  #ids(): string {
+    return this.all.map((workflow) => workflow.id).join(", ");
+  }
+}
+
+/** The ids of the workflows that a list is about; `undefined` for all there are. */
+export async function graphIds(
+  sources: readonly string[],
+  workflow: string | undefined,
+): Promise<readonly string[] | undefined> {
+  if (sources.length === 0) return workflow === undefined ? undefined : [workflow];
+  const workflows = await Workflows.load(sources);
+  return workflow === undefined ? workflows.all.map(({ id }) => id) : [workflows.pick(workflow).id];
+}
+
+/** The `provide` that a module exports. */
+async function provideFrom(path: string): Promise<NonNullable<CompileOptions["provide"]>> {
+  if (!existsSync(path)) throw new UsageError(`--provide: there is no file ${path}`);
+  let module: { readonly provide?: unknown; readonly default?: unknown };
+  try {
+    module = await importFile(pathToFileURL(resolve(path)).href);
+  } catch (error) {
+    throw new UsageError(`--provide: ${path} cannot be loaded: ${messageOf(error)}`);
+  }
+  const provide = module.provide ?? module.default;
+  if (typeof provide === "function") return provide as NonNullable<CompileOptions["provide"]>;
+  throw new UsageError(
+    `--provide: ${path} exports no function \`provide\`, such as (cls) => new cls(services)`,
+  );
+}
