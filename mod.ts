@@ -94,6 +94,7 @@ export type {
   RunResult,
   RunView,
 } from "./src/engine/result.ts";
+export type { FollowOptions } from "./src/engine/follow.ts";
 export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/engine/history.ts";
 export type { Hooks, Logger, RunEvent, VertexStart } from "./src/engine/events.ts";
 export type {

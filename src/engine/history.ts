@@ -1,4 +1,5 @@
-import type { CheckpointLog } from "../checkpoint/log.ts";
+import type { HistoryRecord } from "../checkpoint/cursor.ts";
+import { type CheckpointLog, MAX_DELTAS } from "../checkpoint/log.ts";
 import { defaultCodec } from "../checkpoint/codec.ts";
 import { evolve, firstCheckpoint } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
@@ -70,20 +71,46 @@ export async function historyOf<S>(
   const records = await log.history(runId, start, from - start + limit + 1);
   if (records.length === 0 && start === 0) throw new CheckpointNotFoundError(runId);
   const entries: HistoryEntry[] = [];
-  let checkpoint: Checkpoint | undefined;
+  const fold = new HistoryFold(runId);
   for (const record of records) {
-    const created = record.events[0];
-    if (record.snapshot !== undefined) checkpoint = record.snapshot.checkpoint;
-    else if (checkpoint !== undefined) {
-      checkpoint = evolve(checkpoint, record.events, record.revision, record.at);
-    } else if (created?.type === "created") checkpoint = firstCheckpoint(created, record.at);
+    fold.take(record);
     if (record.revision < from) continue;
     if (entries.length === limit) return { rows: entries, cursor: String(record.revision) };
-    if (checkpoint === undefined) {
-      throw new CheckpointDecodeError(runId, "Record", "no snapshot before the page");
+    entries.push(fold.entry(record));
+  }
+  return { rows: entries };
+}
+
+/** Tells of records, taken in one after another, what the run was after each. */
+export class HistoryFold {
+  readonly #runId: string;
+  #checkpoint: Checkpoint | undefined;
+
+  constructor(runId: string) {
+    this.#runId = runId;
+  }
+
+  /** Whether the run had ended with the record taken in last. */
+  get isOver(): boolean {
+    const status = this.#checkpoint?.run.status;
+    return status === "completed" || status === "cancelled";
+  }
+
+  take(record: HistoryRecord): void {
+    const created = record.events[0];
+    if (record.snapshot !== undefined) this.#checkpoint = record.snapshot.checkpoint;
+    else if (this.#checkpoint !== undefined) {
+      this.#checkpoint = evolve(this.#checkpoint, record.events, record.revision, record.at);
+    } else if (created?.type === "created") this.#checkpoint = firstCheckpoint(created, record.at);
+  }
+
+  /** The entry of the record taken in last. */
+  entry(record: HistoryRecord): HistoryEntry {
+    if (this.#checkpoint === undefined) {
+      throw new CheckpointDecodeError(this.#runId, "Record", "no snapshot before the page");
     }
-    const { run, phase, frontier } = checkpoint;
-    entries.push({
+    const { run, phase, frontier, routes } = this.#checkpoint;
+    return {
       revision: record.revision,
       at: record.at,
       bytes: record.bytes,
@@ -93,11 +120,10 @@ export async function historyOf<S>(
       step: run.step,
       ...(run.owner === undefined ? {} : { owner: run.owner }),
       frontier,
-      routes: record.events.some((e) => e.type === "routed") ? checkpoint.routes : [],
+      routes: record.events.some((e) => e.type === "routed") ? routes : [],
       events: record.events,
-    });
+    };
   }
-  return { rows: entries };
 }
 
 function revisionOf(cursor: string): number {
@@ -110,8 +136,8 @@ function revisionOf(cursor: string): number {
   );
 }
 
-/** How many records may lie between two snapshots. */
-const SNAPSHOT_REACH = 256;
+/** How far before a record its snapshot may lie: the record that ends a run may be one more than the others. */
+export const SNAPSHOT_REACH = MAX_DELTAS + 1;
 
 /** Rows of the inbox with their bodies decoded. */
 export function inboxOf(page: Page<WaitRow>): Page<InboxEntry> {

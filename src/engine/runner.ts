@@ -11,6 +11,7 @@ import { beginning, sameRun } from "./beginning.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
 import type { Hooks } from "./events.ts";
+import { followed, type FollowOptions } from "./follow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
 import { runIdOf } from "./ids.ts";
@@ -251,6 +252,21 @@ export class Runner<S, I = unknown> {
   /** The records of a run in order, each with what happened in it. */
   async history(runId: string, query: HistoryQuery = {}): Promise<Page<HistoryEntry>> {
     return await historyOf(this.#engine.log, checkedRunId(runId, "history"), query);
+  }
+
+  /**
+   * The records of a run as they come, whichever process appends them: from the first one asked for to the one that ends
+   * the run, each once and in order. A paused run is followed on. Reading stops when the iteration is left.
+   *
+   * @throws {CheckpointNotFoundError} there is no such run, or no longer
+   *
+   * @example
+   * ```ts ignore
+   * for await (const { revision, status } of runner.follow(runId)) console.log(revision, status);
+   * ```
+   */
+  follow(runId: string, options: FollowOptions = {}): AsyncIterableIterator<HistoryEntry> {
+    return followed(this.#engine, runId, options);
   }
 
   /** Runs of this graph, newest created first. */
