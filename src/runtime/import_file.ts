@@ -54,8 +54,8 @@ function failedByLanguage(cause: unknown): boolean {
 
 function languageFault(cause: unknown): BuildError {
   return new BuildError(
-    "Node",
-    "it runs no TypeScript and no decorators by itself; install tsx in the project (npm install --save-dev tsx), where " +
+    "import",
+    "Node runs no TypeScript and no decorators by itself; install tsx in the project (npm install --save-dev tsx), where " +
       "it is found, or start the program with npx tsx, or give the JavaScript that tsc or another compiler writes",
     {},
     { cause },
