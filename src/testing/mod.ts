@@ -1,6 +1,6 @@
 /**
- * What tests of workflows and of stores need: a runner on virtual time with fakes and answers, a crash test, and the
- * suite that every store passes.
+ * What tests of workflows, stores and control planes need: a runner on virtual time with fakes and answers, a crash test,
+ * and the suites that every store and every control plane pass.
  *
  * @module
  */
@@ -17,3 +17,5 @@ export { VirtualClock } from "./virtual_clock.ts";
 export type { ClockFork, DriveOptions, VirtualClockOptions } from "./virtual_clock.ts";
 export { storeCases, storeSuite } from "./store_suite.ts";
 export type { OpenedStore, StoreCase, StoreHarness } from "./store_suite.ts";
+export { controlPlaneCases, controlPlaneSuite } from "./control_plane_suite.ts";
+export type { ControlPlaneCase, ControlPlaneHarness, OpenedPlane } from "./control_plane_suite.ts";

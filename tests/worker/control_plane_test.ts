@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compile } from "../../src/compile.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { aroundStore } from "../../src/testing/around_store.ts";
+import {
+  controlPlaneSuite,
+  type OpenedPlane,
+  type OpenedStore,
+  VirtualClock,
+} from "../../src/testing/mod.ts";
+import type { Store } from "../../src/store/store.ts";
+import { type ControlPlane, storePlane } from "../../src/worker/mod.ts";
+import { graphOf, notes } from "../support/graphs.ts";
+import { Broker } from "./broker.ts";
+import { openDenoKv, openMemory } from "../support/stores.ts";
+
+/** A plane, by default that of the store, on virtual time that stands still while the store is at work. */
+async function openPlane(
+  open: () => Promise<OpenedStore>,
+  make: (store: Store, clock: VirtualClock) => ControlPlane = (store, runtime) =>
+    storePlane(store, { runtime }),
+): Promise<OpenedPlane> {
+  const opened = await open();
+  const clock = new VirtualClock();
+  const store = aroundStore(opened.store, (call) => clock.hold(call.apply()));
+  const plane = make(store, clock);
+  const runners = [1, 2].map((version) =>
+    compile(graphOf({ version, vertices: { v: {} } }), { store, runtime: clock })
+  );
+  const keyOf = ({ graph }: (typeof runners)[number]) => ({ graphId: graph.id, graphVersion: graph.version });
+  const runnerOf = (version: string) => runners.find((runner) => runner.graph.version === version)!;
+  return {
+    plane,
+    keys: [keyOf(runners[0]!), keyOf(runners[1]!)],
+    due: async (key) => {
+      const { runId } = await runnerOf(key.graphVersion).submit(notes());
+      const dispatch = { runId, ...key };
+      await plane.submit(dispatch);
+      return dispatch;
+    },
+    claim: async ({ runId, graphVersion }) => {
+      await (await runnerOf(graphVersion).claim(runId))!.result();
+    },
+    pass: (ms) => clock.advance(ms),
+    timers: () => clock.pending,
+    cleanup: async () => {
+      await plane.close();
+      await opened.cleanup();
+    },
+  };
+}
+
+controlPlaneSuite("memory", { open: () => openPlane(openMemory) });
+controlPlaneSuite("deno kv", { open: () => openPlane(openDenoKv) });
+controlPlaneSuite("a broker", { open: () => openPlane(openMemory, (_, clock) => new Broker(clock)) });
+
+test("CPL-07: a polling period or a backoff that is none is refused", () => {
+  for (const options of [{ backoff: 0 }, { backoff: -1 }, { poll: "0s" }, { poll: NaN }] as const) {
+    assert.throws(() => storePlane(memoryStore(), options), { code: "BUILD" });
+  }
+});
+
+test("FC-32, W1: a run whose nack could not be stored is put off by the plane itself, and one without a wake too", async () => {
+  const clock = new VirtualClock();
+  const inner = memoryStore();
+  let refuse = false;
+  const store = aroundStore(inner, (call) => {
+    if (refuse && call.op === "post") return Promise.reject(new Error("no"));
+    return call.apply();
+  });
+  const runner = compile(graphOf({ vertices: { v: {} } }), { store, runtime: clock });
+  const plane = storePlane(store, { runtime: clock, backoff: "10s" });
+  const { runId } = await runner.submit(notes());
+  const key = { graphId: runner.graph.id, graphVersion: runner.graph.version };
+  const consumer = plane.consume([key]);
+  const first = (await consumer.next()).value!;
+  refuse = true;
+  await first.nack();
+  const again = consumer.next();
+  let came = false;
+  again.then(() => came = true);
+  await clock.advance("4s");
+  assert.equal(came, false);
+  await clock.advance("7s");
+  assert.equal((await again).value?.dispatch.runId, runId);
+  await consumer.return?.();
+  await plane.close();
+});
