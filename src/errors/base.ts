@@ -42,3 +42,29 @@ export function messageOf(error: unknown): string {
 export function reasonOf(error: unknown): string {
   return messageOf(error).replace(/^superstep: /, "");
 }
+
+/**
+ * What a fault in user code says of itself, with what to do about it where the code tried to change a frozen value: the
+ * runtimes only say that it is one.
+ */
+export function userFault(error: unknown): string {
+  const said = reasonOf(error);
+  const isWrite = nameOf(error) === "TypeError" && FROZEN.test(said);
+  return isWrite ? `${said} (${FROZEN_ADVICE})` : said;
+}
+
+/** How V8 and JavaScriptCore say that a value is frozen. */
+const FROZEN =
+  /read ?only property|is not extensible|(?:annot|nable to) delete property|length is not writable/i;
+
+const FROZEN_ADVICE =
+  "what superstep hands over is frozen: change a copy, such as { ...value } or [...list], " +
+  "or let a reducer change the state";
+
+function nameOf(error: unknown): unknown {
+  try {
+    return (error as { readonly name?: unknown } | null | undefined)?.name;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,11 +1,11 @@
-import { reasonOf, SuperstepError } from "./base.ts";
+import { SuperstepError, userFault } from "./base.ts";
 
 /** A `pick` that threw. */
 export class ConditionError extends SuperstepError {
   static readonly errorName: string = "ConditionError";
   override readonly code = "CONDITION";
   constructor(readonly from: string, cause: unknown) {
-    super(`superstep: the pick of vertex ${from} failed: ${reasonOf(cause)}; correct it and resume`, {
+    super(`superstep: the pick of vertex ${from} failed: ${userFault(cause)}; correct it and resume`, {
       from,
     }, { cause });
   }

@@ -1,4 +1,4 @@
-import { reasonOf, SuperstepError } from "./base.ts";
+import { SuperstepError, userFault } from "./base.ts";
 
 /** A vertex that failed, with the code that failed in it and the attempt it failed at. */
 export class VertexError extends SuperstepError {
@@ -15,7 +15,7 @@ export class VertexError extends SuperstepError {
   ) {
     super(
       `superstep: vertex ${vertexId}${item === undefined ? "" : ` item ${item}`} failed in ${phase}` +
-        ` (step ${step}, attempt ${attempt}, vertex run ${vertexRunId}): ${reasonOf(cause)}`,
+        ` (step ${step}, attempt ${attempt}, vertex run ${vertexRunId}): ${userFault(cause)}`,
       { vertexId, vertexRunId, step, attempt, phase, ...(item === undefined ? {} : { item }) },
       { cause },
     );

@@ -129,7 +129,9 @@ export class Segment {
   end(run: RunRecord): void {
     this.#endStep();
     this.#span.setAttributes(standingOf(run));
-    if (run.reason === "errored") this.#span.setStatus({ code: SpanStatusCode.ERROR, message: "a vertex failed" });
+    if (run.reason === "errored") {
+      this.#span.setStatus({ code: SpanStatusCode.ERROR, message: "a vertex failed" });
+    }
     this.#end(this.#span, this.#at);
   }
 

@@ -14,7 +14,12 @@ const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 
 if (existsSync(tsc)) {
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  const { status } = spawnSync(process.execPath, [...interpreter(), tsc, "-p", join(root, "tsconfig.build.json")], {
+  const { status } = spawnSync(process.execPath, [
+    ...interpreter(),
+    tsc,
+    "-p",
+    join(root, "tsconfig.build.json"),
+  ], {
     stdio: "inherit",
   });
   if (status !== 0) throw new Error(`tsc ended with ${status}`);
