@@ -3,7 +3,7 @@ import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
 import type { Engine } from "./engine/engine.ts";
-import type { Hooks, Logger } from "./engine/events.ts";
+import { hooksOf, type Logger } from "./engine/events.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
@@ -74,7 +74,7 @@ export function compile<S, I>(
       maxRecoveries: positive(options.maxRecoveries, 10, "compile", "maxRecoveries"),
     },
     logger: options.logger ?? consoleLogger,
-    hooks: ([] as Hooks[]).concat(options.hooks ?? []),
+    hooks: hooksOf(options.hooks),
     measureOutput: guard,
     schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
   };

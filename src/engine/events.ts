@@ -102,6 +102,16 @@ export type Hooks =
     readonly around?: (start: VertexStart, body: () => unknown) => void;
   };
 
+/** Hooks as given in options, as a list. */
+export function hooksOf(hooks: Hooks | readonly Hooks[] | undefined): readonly Hooks[] {
+  if (hooks === undefined) return [];
+  return isList(hooks) ? hooks : [hooks];
+}
+
+function isList(hooks: Hooks | readonly Hooks[]): hooks is readonly Hooks[] {
+  return Array.isArray(hooks);
+}
+
 /** Where the engine and `ctx.log` write. */
 export interface Logger {
   info(message: string, fields: Readonly<Record<string, unknown>>): void;

@@ -35,7 +35,8 @@ export class EventStream {
   #ended = false;
 
   readonly hooks: Hooks = new Proxy({}, {
-    get: (_, hook) => hook === "around" ? undefined : (event: RunEvent) => this.#send(event),
+    get: (_, hook) =>
+      typeof hook !== "string" || hook === "around" ? undefined : (event: RunEvent) => this.#send(event),
   });
 
   /** Whether anybody listens. */

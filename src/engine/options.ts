@@ -3,7 +3,7 @@ import { type Duration, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import type { RunSettings } from "./engine.ts";
-import type { Hooks, Logger } from "./events.ts";
+import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */
 export interface StartOptions extends SubmitOptions, WorkOptions {}
@@ -128,7 +128,7 @@ export function settingsOf(op: string, options: WorkOptions): RunSettings {
   return {
     concurrency: positive(options.concurrency, DEFAULT_CONCURRENCY, op, "concurrency"),
     checkpointEvery: options.checkpointEvery ?? "vertex",
-    hooks: ([] as Hooks[]).concat(options.hooks ?? []),
+    hooks: hooksOf(options.hooks),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   };
 }

@@ -10,7 +10,7 @@ import { Answering } from "./answering.ts";
 import { beginning, sameRun } from "./beginning.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
-import type { Hooks } from "./events.ts";
+import { hooksOf } from "./events.ts";
 import { followed, type FollowOptions } from "./follow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
@@ -302,7 +302,7 @@ export class Runner<S, I = unknown> {
   /** The handle of a run that exists under the id of a start. */
   #followed(runId: string, options: StartOptions): RunHandle<S> {
     const stream = new EventStream();
-    const hooks = ([] as Hooks[]).concat(options.hooks ?? [], stream.hooks);
+    const hooks = [...hooksOf(options.hooks), stream.hooks];
     let result: Promise<RunResult<S>> | undefined;
     const follow = () => {
       result ??= this.#claims.follow(runId, { ...options, hooks }).finally(() => stream.end());
