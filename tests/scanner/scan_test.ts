@@ -305,6 +305,17 @@ test("D9: scan reports an exported task whose thunk leads nowhere, and an export
   });
 });
 
+test("FC-37: a class or a workflow without an id is refused, never named after its class", () => {
+  const flow = newWorkflow("flow");
+  const id = as<string>(undefined);
+  Vertex({ graph: flow, id, entry: true, finish: true, ...PLAIN })(class Nameable extends Echo {});
+  assert.match(faultsOf(flow)[0] ?? "", /AddVertex.*id is undefined/);
+  assert.doesNotMatch(faultsOf(flow).join("\n"), /vertex Nameable/);
+  class Named extends Workflow(State) {}
+  Graph({ id })(Named);
+  assert.match(faultsOf(Named)[0] ?? "", /graph's id is undefined/);
+});
+
 test("D9: a graph does not depend on the order in which its modules were loaded", () => {
   const build = (ids: readonly string[]) => {
     const flow = newWorkflow("flow");
