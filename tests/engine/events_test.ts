@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { test } from "node:test";
-import {
-  defineWait,
-  type Hooks,
-  type RunEvent,
-  StoreError,
-  type VertexStart,
-  WaitExpiredError,
-} from "../../mod.ts";
+import { defineWait, type Hooks, type RunEvent, StoreError, WaitExpiredError } from "../../mod.ts";
 import type { Store } from "../../src/store/store.ts";
 import { z } from "zod";
 import { EVENTS, gate, INPUT, Lab, openId, recorder, type Spec } from "../waits/lab.ts";
