@@ -30,6 +30,7 @@ export type {
   MapVertexOptions,
   PolicyScope,
   VertexOptions,
+  WorkflowBase,
   WorkflowClass,
   WorkflowReference,
   WorkflowState,
