@@ -3,7 +3,7 @@ import type { WorkflowClass } from "../decorators/mod.ts";
 import type { Hooks, Logger } from "../engine/events.ts";
 import { positive, span } from "../engine/options.ts";
 import { ownershipOf } from "../engine/ownership.ts";
-import { BuildError, DuplicateRegistrationError } from "../errors.ts";
+import { ArgumentError, DuplicateRegistrationError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { onTermination } from "../runtime/signals.ts";
@@ -52,7 +52,7 @@ export interface ServeOptions {
  * those that dead processes left; and starts runs by their schedules. Any number of workers, in any number of processes, share the work; a run whose version
  * this worker does not have is left to one that has it.
  *
- * @throws {BuildError} nothing to serve, runners on several stores, or an option that is not one
+ * @throws {ArgumentError} nothing to serve, runners on several stores, or an option that is not one
  * @throws {DuplicateRegistrationError} two runners of one version
  *
  * @example
@@ -118,11 +118,11 @@ export async function serve(options: ServeOptions): Promise<Worker> {
 function storeOf({ store, runners = [] }: ServeOptions): Store {
   const found = store ?? runners[0]?.store;
   if (found === undefined) {
-    throw new BuildError("serve", "there is no store; give `store: await denoKv(path)`");
+    throw new ArgumentError("serve", "there is no store; give `store: await denoKv(path)`");
   }
   const other = runners.find((runner) => runner.store !== found);
   if (other === undefined) return found;
-  throw new BuildError(
+  throw new ArgumentError(
     "serve",
     `the runner of graph ${other.graph.id} is on another store; compile it on the store that is served`,
   );
@@ -146,7 +146,7 @@ function runnersOf(
     served.set(key, runner);
   }
   if (served.size === 0) {
-    throw new BuildError("serve", "there is nothing to serve; give workflows or runners");
+    throw new ArgumentError("serve", "there is nothing to serve; give workflows or runners");
   }
   return served;
 }

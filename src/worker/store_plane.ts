@@ -1,7 +1,7 @@
 import type { Logger } from "../engine/events.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { postpone } from "../engine/wakes.ts";
-import { BuildError, ControlPlaneClosedError, reasonOf } from "../errors.ts";
+import { ArgumentError, ControlPlaneClosedError, reasonOf } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -237,5 +237,8 @@ function shuffled<T>(items: T[], runtime: Runtime): readonly T[] {
 function spanOf(name: string, value: Duration | undefined, fallback: number): number {
   const ms = value === undefined ? fallback : toMs(value);
   if (ms !== undefined && ms > 0) return ms;
-  throw new BuildError("storePlane", `${name} is ${String(value)}; give milliseconds or a text such as "1s"`);
+  throw new ArgumentError(
+    "storePlane",
+    `${name} is ${String(value)}; give milliseconds or a text such as "1s"`,
+  );
 }

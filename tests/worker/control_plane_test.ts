@@ -57,7 +57,7 @@ controlPlaneSuite("a broker", { open: () => openPlane(openMemory, (_, clock) => 
 
 test("CPL-07: a polling period or a backoff that is none is refused", () => {
   for (const options of [{ backoff: 0 }, { backoff: -1 }, { poll: "0s" }, { poll: NaN }] as const) {
-    assert.throws(() => storePlane(memoryStore(), options), { code: "BUILD" });
+    assert.throws(() => storePlane(memoryStore(), options), { code: "ARGUMENT" });
   }
 });
 
