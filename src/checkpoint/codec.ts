@@ -9,6 +9,7 @@
 
 import { Packr, RESERVE_START_SPACE, REUSE_BUFFER_MODE } from "msgpackr/pack";
 import { messageOf } from "../errors.ts";
+import { Slab } from "../runtime/slab.ts";
 import { CodecError } from "./codec_error.ts";
 import { describe, kindOf } from "./kinds.ts";
 import { flagsOf, isMarkedText, WRAPPED } from "./marks.ts";
@@ -20,7 +21,7 @@ export { CodecError } from "./codec_error.ts";
 export interface Codec {
   /** A short name for messages. */
   readonly name: string;
-  /** The bytes of a value that consists of what the serialization table names. The bytes are the caller's own. */
+  /** The bytes of a value that consists of what the serialization table names. Nobody else uses the bytes. */
   encode(value: unknown): Uint8Array;
   /**
    * The value of bytes that may have been damaged or forged: an equal value with memory of its own, or a
@@ -44,6 +45,8 @@ const packr = new Packr({
 /** msgpackr's only instance of what it reads for the byte 0xC1. */
 const WRAP: unknown = packr.decode(Uint8Array.of(0xc1));
 
+const slab = new Slab();
+
 /** The buffer that msgpackr writes into, and where in it the last value is. */
 type Packed = Uint8Array & { readonly start: number; readonly end: number };
 
@@ -65,9 +68,9 @@ export const defaultCodec: Codec = {
         cause: error,
       });
     }
-    // A plain copy of their own: msgpackr writes into a buffer that many values share.
+    // A plain copy: msgpackr writes into a buffer that it goes on to use.
     const { start, end } = packed;
-    const bytes = new Uint8Array(end - start);
+    const bytes = slab.take(end - start);
     bytes.set(new Uint8Array(packed.buffer, packed.byteOffset + start, end - start));
     bytes[0] = FORMAT;
     return bytes;

@@ -1,3 +1,5 @@
+import { Slab } from "../../runtime/slab.ts";
+
 /**
  * Every value is a frame: a format byte, the length of a small JSON array, the array, and raw bytes. The array names
  * what the adapter needs; the bytes belong to the caller.
@@ -8,6 +10,7 @@ const PREFIX = 3;
 /** What one value may hold. */
 export const MAX_VALUE = 65_536;
 
+const slab = new Slab();
 const utf8 = new TextEncoder();
 const text = new TextDecoder("utf-8", { fatal: true });
 const NOTHING = new Uint8Array(0);
@@ -46,7 +49,7 @@ function opened(length: number, body: Uint8Array): Uint8Array {
   if (length > 0xffff) {
     throw new ValueFault(`a row takes ${length} bytes beside its body, at most 65535 are kept`);
   }
-  const value = new Uint8Array(PREFIX + length + body.length);
+  const value = slab.take(PREFIX + length + body.length);
   value[0] = FORMAT;
   value[1] = length & 0xff;
   value[2] = length >> 8;
