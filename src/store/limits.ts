@@ -3,6 +3,7 @@ import type {
   AppendEntry,
   CatalogRow,
   ClosedWait,
+  Cut,
   IndexChanges,
   PostEntry,
   WaitRow,
@@ -49,6 +50,14 @@ export function checkAppend(revision: number, entry: AppendEntry): void {
   if (entry.absent !== undefined) checkKeyText("append", "owner id", entry.absent);
   if (entry.writer !== undefined) checkKeyText("append", "owner id", entry.writer);
   if (entry.index !== undefined) checkIndex(entry.index);
+}
+
+/** Refuses a cut that no history can have. */
+export function checkCut({ epoch, before }: Cut): void {
+  checkKeyText("trim", "epoch", epoch);
+  if (!Number.isSafeInteger(before) || before < 0) {
+    throw new StoreError("trim", `the revision ${before} is not a whole number from 0 on`);
+  }
 }
 
 /** Refuses a post that a store could not hold; the run id is checked by its caller. */

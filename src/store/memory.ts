@@ -1,11 +1,22 @@
 import { CheckpointNotFoundError, MailboxConflictError, StoreError } from "../errors.ts";
 import { type AppendClaim, judgeAppend } from "./doubt.ts";
-import { checkAppend, checkKeyText, checkPost } from "./limits.ts";
+import { checkAppend, checkCut, checkKeyText, checkPost } from "./limits.ts";
 import { memoryOwners } from "./memory_owners.ts";
+import {
+  copyCatalog,
+  copyWait,
+  headOf,
+  mailboxOf,
+  pageOf,
+  partOf,
+  recordAt,
+  recordsOf,
+  type Run,
+  trimRun,
+} from "./memory_run.ts";
 import {
   catalogPlace,
   comparePlaces,
-  cursorAt,
   limitOf,
   matchesCatalog,
   matchesWait,
@@ -21,38 +32,11 @@ import type {
   ClosedWait,
   IndexChanges,
   Inspection,
-  Page,
   Position,
   Store,
-  StoredRecord,
   WaitRow,
   WakeRow,
 } from "./store.ts";
-
-interface MemoryRecord {
-  readonly appendId: string;
-  readonly bytes: Uint8Array;
-  readonly parts: readonly Uint8Array[];
-  /** The version of the mailbox that this append set. */
-  readonly mailbox: string | undefined;
-}
-
-interface Mailbox {
-  readonly version: string;
-  readonly value: Uint8Array;
-  readonly postId: string;
-}
-
-interface Run {
-  position: Position;
-  owner: string | null;
-  snapshot: number;
-  readonly records: MemoryRecord[];
-  mailbox: Mailbox | null;
-  catalog: CatalogRow | undefined;
-  readonly open: Map<string, WaitRow>;
-  readonly closed: Map<string, ClosedWait>;
-}
 
 const NO_PARTS: readonly Uint8Array[] = [];
 
@@ -88,7 +72,7 @@ export function memoryStore(): Store {
   function inspection(run: Run | undefined, revision: number, writer: string | undefined): Inspection {
     return {
       head: headOf(run),
-      appendId: run?.records[revision]?.appendId ?? null,
+      appendId: recordAt(run, revision)?.appendId ?? null,
       mailbox: mailboxOf(run),
       writer: writer === undefined || owners.alive(writer),
     };
@@ -160,7 +144,7 @@ export function memoryStore(): Store {
       checkAppend(revision, entry);
       const before = settled(run, runId, revision, entry);
       if (before !== undefined) {
-        const version = run?.records[revision]?.mailbox;
+        const version = recordAt(run, revision)?.mailbox;
         return version === undefined ? { position: before } : { position: before, mailbox: version };
       }
       const position = {
@@ -173,7 +157,9 @@ export function memoryStore(): Store {
           position,
           owner: null,
           snapshot: 0,
+          first: 0,
           records: [],
+          kept: new Map(),
           mailbox: null,
           catalog: undefined,
           open: new Map(),
@@ -218,14 +204,16 @@ export function memoryStore(): Store {
         position: run.position,
         owner: run.owner,
         mailbox: mailboxOf(run),
-        records: recordsOf(run, run.snapshot, run.records.length),
+        records: recordsOf(run, run.snapshot, run.position.revision + 1),
       };
     },
 
     // deno-lint-ignore require-await
     async range(runId, from, limit, options) {
       const run = begin("range", runId, options);
-      return run === undefined ? [] : recordsOf(run, Math.max(0, from), from + limit);
+      if (run === undefined) return [];
+      const start = Math.max(run.first, from);
+      return recordsOf(run, start, start + limit);
     },
 
     // deno-lint-ignore require-await
@@ -233,7 +221,7 @@ export function memoryStore(): Store {
       const run = begin("parts", runId, options);
       if (run === undefined || run.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
       return refs.map(({ revision, index }) => {
-        const part = run.records[revision]?.parts[index];
+        const part = partOf(run, { revision, index });
         if (part === undefined) {
           throw new StoreError("parts", `revision ${revision} has no part ${index}`, { runId });
         }
@@ -305,9 +293,24 @@ export function memoryStore(): Store {
     },
 
     // deno-lint-ignore require-await
+    async trim(runId, cut, options) {
+      const run = begin("trim", runId, options);
+      checkCut(cut);
+      if (run === undefined || run.position.epoch !== cut.epoch) throw new CheckpointNotFoundError(runId);
+      if (cut.before > run.snapshot) {
+        throw new StoreError(
+          "trim",
+          `the run is read from revision ${run.snapshot} on, records before ${cut.before} cannot be cut off`,
+          { runId },
+        );
+      }
+      trimRun(run, cut);
+    },
+
+    // deno-lint-ignore require-await
     async purge(runId, options) {
       const run = begin("purge", runId, options);
-      if (run === undefined) return;
+      if (run === undefined || (options?.epoch ?? run.position.epoch) !== run.position.epoch) return;
       runs.delete(runId);
       waking.delete(runId);
       if (run.owner !== null) owners.own(runId, { from: run.owner });
@@ -317,43 +320,5 @@ export function memoryStore(): Store {
     async close() {
       closed = true;
     },
-  };
-}
-
-function headOf(run: Run | undefined): { position: Position; owner: string | null } | null {
-  return run === undefined ? null : { position: run.position, owner: run.owner };
-}
-
-function mailboxOf(run: Run | undefined): { version: string; value: Uint8Array } | null {
-  return run?.mailbox ? { version: run.mailbox.version, value: run.mailbox.value.slice() } : null;
-}
-
-function recordsOf(run: Run, from: number, to: number): readonly StoredRecord[] {
-  return run.records.slice(from, to).map((record, i) => ({
-    revision: from + i,
-    appendId: record.appendId,
-    bytes: record.bytes.slice(),
-  }));
-}
-
-function copyCatalog(row: CatalogRow): CatalogRow {
-  return { ...row, tags: [...row.tags] };
-}
-
-function copyWait(row: WaitRow): WaitRow {
-  return { ...row, body: row.body.slice() };
-}
-
-function pageOf<T>(
-  rows: readonly T[],
-  limit: number,
-  place: (row: T) => Place,
-  copy: (row: T) => T,
-): Page<T> {
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    rows: page.map(copy),
-    ...(rows.length > limit && last !== undefined ? { cursor: cursorAt(place(last)) } : {}),
   };
 }

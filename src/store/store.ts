@@ -2,7 +2,7 @@
  * What the engine asks of a store. A store keeps opaque bytes and a few index rows; it knows nothing of states, graphs
  * or deltas. Every adapter passes the published suite in `superstep/testing`.
  *
- * Obligations, cited by tests as STORE-1 to STORE-8:
+ * Obligations, cited by tests as STORE-1 to STORE-9:
  *
  * 1. `append` accepts a record iff its revision is the latest + 1 (0 for a new run) and `at` is still the head. It is
  *    one atomic step: record, parts, head, mailbox and index rows all appear, or none do.
@@ -15,6 +15,8 @@
  * 7. Every fault is a typed error: `RevisionConflictError`, `MailboxConflictError`, `OwnershipLostError`,
  *    `RunBusyError`, `CheckpointNotFoundError`, or `StoreError` when the outcome is not known or the store failed.
  * 8. Every call honours its signal: an aborted one rejects with a `StoreError` that names the operation.
+ * 9. `trim` moves neither head nor mailbox, so nobody who writes notices it. Once it has begun, no record before the cut is
+ *    read any more; records from the cut on and the parts that were to be kept are read as before, always.
  */
 export interface Store {
   readonly info: StoreInfo;
@@ -24,7 +26,10 @@ export interface Store {
 
   /** Head, mailbox and the records since the newest snapshot (it included), or `undefined` for an unknown run. */
   tail(runId: string, options?: CallOptions): Promise<Tail | undefined>;
-  /** At most `limit` records from revision `from` on, in order. Empty for an unknown run. */
+  /**
+   * At most `limit` records in order, from revision `from` on, or from the first that a trim has left. Empty for an unknown
+   * run.
+   */
   range(runId: string, from: number, limit: number, options?: CallOptions): Promise<readonly StoredRecord[]>;
   /** The bytes of the parts named, in that order; `CheckpointNotFoundError` when the run is not of that epoch. */
   parts(
@@ -52,8 +57,10 @@ export interface Store {
 
   readonly owners: Owners;
 
+  /** Removes the beginning of a history. Resumable: whoever trims or purges the run next finishes the work. */
+  trim(runId: string, cut: Cut, options?: CallOptions): Promise<void>;
   /** Removes a run and everything of it. Resumable: calling it again after a crash finishes the work. */
-  purge(runId: string, options?: CallOptions): Promise<void>;
+  purge(runId: string, options?: PurgeOptions): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -74,6 +81,22 @@ export interface CallOptions {
 export interface WakeOptions extends CallOptions {
   /** Begins behind this row, whether or not it is still there. */
   readonly after?: Pick<WakeRow, "due" | "runId">;
+}
+
+/** Options of `purge`. */
+export interface PurgeOptions extends CallOptions {
+  /** Removes the run only if it is the one of this epoch. @default whichever there is */
+  readonly epoch?: string;
+}
+
+/** What is cut off the history of a run. */
+export interface Cut {
+  /** The run must be of this epoch. */
+  readonly epoch: string;
+  /** The first revision that stays; not after the newest snapshot. */
+  readonly before: number;
+  /** Parts of earlier revisions that stay, because later records refer to them. */
+  readonly keep: readonly PartRef[];
 }
 
 /** Where the head of a run was when it was last seen; given by the store, never made up. */

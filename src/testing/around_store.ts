@@ -19,6 +19,7 @@ export type AroundStore = <T>(call: StoreCall<T>) => Promise<T>;
 const WRITES: ReadonlySet<StoreOp> = new Set([
   "append",
   "post",
+  "trim",
   "purge",
   "owners.register",
   "owners.beat",
@@ -48,6 +49,7 @@ export function aroundStore(store: Store, around: AroundStore): Store {
     list: passing("list", store.list.bind(store)),
     waits: passing("waits", store.waits.bind(store)),
     wakes: passing("wakes", store.wakes.bind(store)),
+    trim: passing("trim", store.trim.bind(store)),
     purge: passing("purge", store.purge.bind(store)),
     close: passing("close", store.close.bind(store)),
     owners: {

@@ -15,6 +15,7 @@ import { recordCases } from "./store_suite/records.ts";
 import { signalCases } from "./store_suite/signals.ts";
 import { sizeCases } from "./store_suite/sizes.ts";
 import type { OpenedStore, StoreCase } from "./store_suite/support.ts";
+import { trimCases } from "./store_suite/trim.ts";
 
 export type { OpenedStore, StoreCase } from "./store_suite/support.ts";
 
@@ -31,6 +32,7 @@ export const storeCases: readonly StoreCase[] = [
   ...ownerCases,
   ...indexCases,
   ...sizeCases,
+  ...trimCases,
   ...signalCases,
 ];
 

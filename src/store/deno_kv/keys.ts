@@ -30,8 +30,11 @@ export const chunkKey = (epoch: string, blob: string, slot: KeyPart, i: number):
 /** Index rows that did not fit into the operation they belong to. */
 export const restKey = (runId: string): Key => [ROOT, "t", runId];
 export const restRoot: Key = [ROOT, "t"];
+/** The first revision that is kept of a history whose beginning was cut off. */
+export const cutKey = (runId: string): Key => [ROOT, "f", runId];
 /** A purge that has begun. */
 export const goneKey = (runId: string): Key => [ROOT, "g", runId];
+export const goneRoot: Key = [ROOT, "g"];
 /** An open wait, or its tombstone. */
 export const waitKey = (runId: string, waitId: string): Key => [ROOT, "w", runId, waitId];
 /** When the run is to be woken, so that a purge finds the row. */

@@ -6,18 +6,19 @@
 import { StoreError } from "../../errors.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system.ts";
-import { checkAppend, checkKeyText, checkPost } from "../limits.ts";
+import { checkAppend, checkCut, checkKeyText, checkPost } from "../limits.ts";
 import type { CallOptions, Store } from "../store.ts";
 import { append, post, type Writers } from "./append.ts";
 import { type KvDriver, openDriver, PACKAGE_CHECKS } from "./driver.ts";
 import { list, waits, wakes } from "./listing.ts";
 import { OwnerStamps } from "./owner_stamps.ts";
 import { kvOwners } from "./owners.ts";
-import { purge } from "./purge.ts";
+import { finishPurges, purge } from "./purge.ts";
 import { inspect, parts, range, type Readers, tail, wait } from "./read.ts";
 import { Mailboxes } from "./run_state.ts";
 import { type CommitEvent, Session } from "./session.ts";
 import { sweepStaging } from "./stage.ts";
+import { trim } from "./trim.ts";
 
 export type { KvAtomic, KvDriver, KvEntry } from "./driver.ts";
 export type { CommitEvent, CommitKind } from "./session.ts";
@@ -50,8 +51,8 @@ export interface DenoKvOptions {
 /** A store on a Deno KV file. */
 export interface DenoKvStore extends Store {
   /**
-   * Removes what writers that stopped in the middle of a large append left behind; answers how many they were. A store
-   * does this by itself whenever a process registers as an owner.
+   * Removes what processes that stopped in the middle of a large append or of a purge left behind; answers how many they
+   * were. A store does this by itself whenever a process registers as an owner.
    *
    * @param options `olderThan`: only what is at least that many milliseconds old; by default `sweepAfter`
    */
@@ -115,13 +116,22 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
       session.run("waits", undefined, options, (call) => waits(session, call, query)),
     wakes: (until, limit, options) =>
       session.run("wakes", undefined, options, (call) => wakes(session, call, until, limit, options?.after)),
-    purge: (runId, options) => session.run("purge", runId, options, (call) => purge(session, call, runId)),
+    trim: (runId, cut, options) =>
+      session.run("trim", runId, options, (call) => {
+        checkCut(cut);
+        return trim(session, call, runId, cut);
+      }),
+    purge: (runId, options) =>
+      session.run("purge", runId, options, (call) => purge(session, call, runId, options?.epoch)),
     sweep: ({ olderThan = sweepAfter, ...options } = {}) =>
       session.run(
         "sweep",
         undefined,
         options,
-        (call) => sweepStaging(session, call, runtime.now() - olderThan),
+        async (call) => {
+          const until = runtime.now() - olderThan;
+          return await sweepStaging(session, call, until) + await finishPurges(session, call, until);
+        },
       ),
     // deno-lint-ignore require-await
     async close() {

@@ -5,6 +5,7 @@ import { corrupt, frame, unframe } from "./frame.ts";
 import { beatKey, beatRoot, below, ownedIndex, ownerKey, ownerRoot, pokeIndex } from "./keys.ts";
 import { slices, type Write } from "./op.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
+import { finishPurges } from "./purge.ts";
 import type { Call, Session } from "./session.ts";
 import { deleteRange, sweepStaging } from "./stage.ts";
 
@@ -49,7 +50,9 @@ export function kvOwners(session: Session, stamps: OwnerStamps, sweepAfter: numb
           },
         });
         stamps.learn(ownerId, stamp);
-        await sweepStaging(session, call, session.runtime.now() - sweepAfter);
+        const until = session.runtime.now() - sweepAfter;
+        await sweepStaging(session, call, until);
+        await finishPurges(session, call, until);
       });
     },
 

@@ -7,7 +7,9 @@ import {
   catalogKey,
   catalogKeys,
   chunkKey,
+  cutKey,
   goneKey,
+  goneRoot,
   headKey,
   inboxKeys,
   mailboxKey,
@@ -19,7 +21,7 @@ import {
   wakeOfKey,
 } from "./keys.ts";
 import { storedRow, storedWait } from "./rows.ts";
-import { look } from "./run_state.ts";
+import { type Head, look } from "./run_state.ts";
 import type { Call, Session } from "./session.ts";
 import { deleteRange } from "./stage.ts";
 
@@ -29,17 +31,24 @@ const WAITS_AT_ONCE = 100;
  * Removes a run. One operation removes the head and whatever leads to the run and notes that it is gone; the rest
  * follows. Until the note is deleted, no run of that id can begin, so nothing of the old one is met by a new one.
  */
-export async function purge(session: Session, call: Call, runId: string): Promise<void> {
+export async function purge(
+  session: Session,
+  call: Call,
+  runId: string,
+  epoch: string | undefined,
+): Promise<void> {
+  const isOver = (head: Head | undefined) =>
+    head === undefined || (epoch ?? head.position.epoch) !== head.position.epoch;
   await session.settle(call, "purge", {
     build: async () => {
       const { head, others } = await look(session, call, runId, [
         catalogKey(runId),
         wakeOfKey(runId),
-        goneKey(runId),
+        cutKey(runId),
       ]);
-      if (head === undefined) return undefined;
-      const [catalog, wake] = [others[0]!, others[1]!];
-      const keys: Key[] = [headKey(runId), mailboxKey(runId), catalogKey(runId), wakeOfKey(runId)];
+      if (head === undefined || isOver(head)) return undefined;
+      const [catalog, wake, cut] = [others[0]!, others[1]!, others[2]!];
+      const keys: Key[] = [headKey, mailboxKey, catalogKey, wakeOfKey, cutKey].map((key) => key(runId));
       if (catalog.versionstamp !== null) {
         keys.push(
           ...catalogKeys(
@@ -55,18 +64,36 @@ export async function purge(session: Session, call: Call, runId: string): Promis
         checks: [
           { key: headKey(runId), versionstamp: head.stamp },
           { key: wakeOfKey(runId), versionstamp: wake.versionstamp },
+          { key: cutKey(runId), versionstamp: cut.versionstamp },
         ],
         writes: [
           ...keys.map((key) => ({ key, value: null })),
-          { key: goneKey(runId), value: frame([head.position.epoch]) },
+          { key: goneKey(runId), value: frame([head.position.epoch, session.runtime.now()]) },
         ],
       };
     },
     done: () => {},
-    judge: async () =>
-      (await look(session, call, runId)).head === undefined ? { value: undefined } : undefined,
+    judge: async () => isOver((await look(session, call, runId)).head) ? { value: undefined } : undefined,
   });
   await finishPurge(session, call, runId);
+  await finishPurges(session, call, session.runtime.now() - LEFT_BEHIND);
+}
+
+/** How old a purge is, in milliseconds, that nobody is taken to be at work on any more. */
+const LEFT_BEHIND = 60_000;
+const FINISHED_AT_ONCE = 100;
+
+/** Finishes purges that began before `until` and were left in the middle; answers how many. */
+export async function finishPurges(session: Session, call: Call, until: number): Promise<number> {
+  let finished = 0;
+  for (const { key, value } of await session.list(call, below(goneRoot), FINISHED_AT_ONCE)) {
+    const runId = key.at(-1);
+    const [, at] = unframe(value, "a note of a purge").meta;
+    if (typeof runId !== "string" || (typeof at === "number" && at > until)) continue;
+    await finishPurge(session, call, runId);
+    finished++;
+  }
+  return finished;
 }
 
 /**

@@ -3,11 +3,12 @@ import type { Inspection, PartRef, StoredRecord, Tail, WaitLookup, WaitRow } fro
 import { bodyOf, readChunks, unpack } from "./blob.ts";
 import type { KvEntry } from "./driver.ts";
 import { corrupt, unframe } from "./frame.ts";
-import { chunkKey, ownerKey, partKey, recordKey, waitKey } from "./keys.ts";
+import { chunkKey, cutKey, ownerKey, partKey, recordKey, waitKey } from "./keys.ts";
 import { RECORD_SLOT } from "./plan.ts";
 import { storedWait } from "./rows.ts";
 import { appendIdAt, type Head, look, type Mailboxes, recordMeta } from "./run_state.ts";
 import { type Call, type Session, TornRead } from "./session.ts";
+import { firstOf } from "./trim.ts";
 
 /** What the read paths share. */
 export interface Readers {
@@ -41,9 +42,9 @@ export async function range(
   limit: number,
 ): Promise<readonly StoredRecord[]> {
   return await session.whole(call, async () => {
-    const { head } = await look(session, call, runId);
+    const { head, others } = await look(session, call, runId, [cutKey(runId)]);
     if (head === undefined) return [];
-    const start = Math.max(0, from);
+    const start = Math.max(0, from, firstOf(others[0]!, head.position.epoch));
     return await readRecords(session, call, head, start, Math.min(start + limit, head.position.revision + 1));
   });
 }

@@ -15,7 +15,7 @@ export interface CommitEvent {
 }
 
 /** What a commit is for. */
-export type CommitKind = "append" | "post" | "stage" | "rest" | "owner" | "poke" | "purge" | "sweep";
+export type CommitKind = "append" | "post" | "stage" | "rest" | "owner" | "poke" | "purge" | "trim" | "sweep";
 
 /** One call of the store while it is at work. */
 export interface Call {
