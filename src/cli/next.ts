@@ -9,7 +9,8 @@ export interface NextCommands {
 
 /** The commands that go on with a run of these sources. */
 export function nextCommands(sources: readonly string[], db: string): NextCommands {
-  const rest = ["", ...sources.map(quoted)].join(" ") + dbArgument(db);
+  const where = sources.length === 0 ? "<module>" : sources.map(quoted).join(" ");
+  const rest = ` ${where}${dbArgument(db)}`;
   return {
     resume: (runId) => `superstep resume ${runId}${rest}`,
     answer: (waitId) => `superstep answer ${waitId}${rest}`,

@@ -63,7 +63,7 @@ function print(cli: Cli, { run, path }: ShownRun): void {
     ["workflow", `${graphId} ${graphVersion.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1")}`],
     ["status", statusText(cli, run)],
     ["step", `${step}, revision ${revision}`],
-    ["owner", owner],
+    ["owner", owner ?? (run.status === "running" ? "nobody; go on with superstep resume" : undefined)],
     ["recoveries", recoveries === 0 ? undefined : String(recoveries)],
     ["tags", tags.length === 0 ? undefined : tags.join(" ")],
     ...times.map(([name, at]) => [name, at === undefined ? undefined : dateTime(at)] as const),

@@ -75,6 +75,12 @@ export class ProgressModel {
         x.state = "running";
         break;
       }
+      case "waitClosed": {
+        const x = this.#execution(event);
+        x.waits.delete(event.waitId);
+        if (event.reason === "fired" || event.reason === "expired") x.state = "running";
+        break;
+      }
       case "emit":
         this.#row(event.vertexId).said = line(`${event.name} ${shortJson(event.data)}`, 120);
         break;

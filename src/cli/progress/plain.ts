@@ -20,7 +20,7 @@ export class PlainView {
     const told = tell(event);
     if (told === undefined) return;
     const [state, text] = told;
-    this.print(`${PAINT[state](this.#colours)(MARKS[state])} ${text}`);
+    this.print(state === undefined ? `· ${text}` : `${PAINT[state](this.#colours)(MARKS[state])} ${text}`);
   }
 
   print(text: string): void {
@@ -30,7 +30,7 @@ export class PlainView {
   close(): void {}
 }
 
-function tell(event: RunEvent): readonly [RowState, string] | undefined {
+function tell(event: RunEvent): readonly [RowState | undefined, string] | undefined {
   switch (event.type) {
     case "vertexStart":
       return ["running", nameOf(event)];
@@ -62,7 +62,7 @@ function tell(event: RunEvent): readonly [RowState, string] | undefined {
       ];
     }
     case "emit":
-      return ["running", `${nameOf(event)}  ${line(event.name)} ${shortJson(event.data)}`];
+      return [undefined, `${nameOf(event)}  ${line(event.name)} ${shortJson(event.data)}`];
     default:
       return undefined;
   }

@@ -29,6 +29,7 @@ const SHOWN = [
   "attemptFailed",
   "wait",
   "answer",
+  "waitClosed",
   "emit",
 ] as const satisfies readonly RunEvent["type"][];
 
