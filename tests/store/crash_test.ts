@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openDriver } from "../../src/store/deno_kv/driver.ts";
-import { type CommitEvent, denoKv, type DenoKvStore, type KvDriver } from "../../src/store/deno_kv/mod.ts";
 import type { Position } from "../../src/store/store.ts";
 import {
   bytes,
@@ -16,68 +14,7 @@ import {
   waitRow,
 } from "../../src/testing/store_suite/support.ts";
 import { allEntries } from "../support/kv_faults.ts";
-import { temporaryFolder } from "../support/stores.ts";
-
-/** The process ends here. */
-class Crash extends Error {}
-
-interface Lab {
-  /** A store that ends between two commits: before or after the `n`-th. */
-  dying(n: number, phase: CommitEvent["phase"]): Promise<DenoKvStore>;
-  /** A store on the same file, as the next process opens it. */
-  open(onCommit?: (event: CommitEvent) => void | Promise<void>): Promise<DenoKvStore>;
-  readonly raw: KvDriver;
-}
-
-async function inLab(work: (lab: Lab) => Promise<void>): Promise<void> {
-  const folder = await temporaryFolder();
-  const path = `${folder.path}/store.db`;
-  const { kv: raw } = await openDriver(path);
-  const handles: { close(): Promise<void> | void }[] = [raw];
-  const open: Lab["open"] = async (onCommit) => {
-    const store = await denoKv(path, onCommit === undefined ? {} : { onCommit });
-    handles.push(store);
-    return store;
-  };
-  const dying: Lab["dying"] = (n, phase) =>
-    open((event) => {
-      if (event.n === n && event.phase === phase) throw new Crash();
-    });
-  try {
-    await work({ dying, open, raw });
-  } finally {
-    for (const handle of handles) await handle.close();
-    await folder.remove();
-  }
-}
-
-/** Every place to stop at: before and after each commit, until the work gets through. */
-async function atEveryCommit(
-  round: (n: number, phase: CommitEvent["phase"]) => Promise<boolean>,
-): Promise<number> {
-  for (let n = 1;; n++) {
-    assert.ok(n < 100, "the work never ends");
-    for (const phase of ["before", "after"] as const) if (!await round(n, phase)) return n - 1;
-  }
-}
-
-/** Whether the work was stopped. */
-async function stopped(work: Promise<unknown>): Promise<boolean> {
-  try {
-    await work;
-    return false;
-  } catch (error) {
-    assert.ok(error instanceof Crash, String(error));
-    return true;
-  }
-}
-
-/** Keys of the file under one of the adapter's prefixes. */
-async function keysUnder(raw: KvDriver, ...prefixes: string[]): Promise<string[]> {
-  return (await allEntries(raw)).filter(({ key }) => prefixes.includes(String(key[1]))).map(({ key }) =>
-    key.join("/")
-  );
-}
+import { atEveryCommit, inLab, keysUnder, stopped } from "./crash_lab.ts";
 
 const LARGE = 1_700_000;
 
