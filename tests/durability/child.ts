@@ -17,8 +17,10 @@ export class Child {
   #over = false;
   #complaints = "";
 
-  constructor(runtime: RuntimeName, orders: Orders) {
-    const { command, args } = commandFor(runtime, "tests/durability/worker.ts", [JSON.stringify(orders)]);
+  constructor(runtime: RuntimeName, orders: object, file: string);
+  constructor(runtime: RuntimeName, orders: Orders);
+  constructor(runtime: RuntimeName, orders: object, file = "tests/durability/worker.ts") {
+    const { command, args } = commandFor(runtime, file, [JSON.stringify(orders)]);
     this.#process = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"] });
     this.#process.stdin!.on("error", () => {});
     this.#process.stderr!.setEncoding("utf8").on("data", (text: string) => this.#complaints += text);
@@ -64,7 +66,7 @@ export class Child {
   }
 
   /** Not through the handle of the child: Deno's closes the pipes with any signal. */
-  kill(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT"): void {
+  kill(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void {
     if (this.#process.pid === undefined) return;
     try {
       process.kill(this.#process.pid, signal);

@@ -1,0 +1,148 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { denoKv } from "../../src/store/deno_kv/mod.ts";
+import { Child, type Said } from "../durability/child.ts";
+import { Chance } from "../fuzz/chance.ts";
+import type { RuntimeName } from "../support/runtimes.ts";
+import { temporaryFolder } from "../support/stores.ts";
+import { catalogOf, contradictions, effectProblems, isSettled, ownedRuns, strayKeys } from "./check.ts";
+import { fastClock } from "./fast_clock.ts";
+import type { SoakOrders } from "./process.ts";
+import { soakRunner } from "./workflow.ts";
+
+/** How long and how hard a soak is. */
+export interface SoakPlan {
+  readonly runtime: RuntimeName;
+  readonly workers: number;
+  readonly runs: number;
+  /** How long workers are killed, in real milliseconds. */
+  readonly forMs: number;
+  /** How long the runs may take to settle after that, in real milliseconds. */
+  readonly settleMs: number;
+  /** How much faster than real time the clock of the processes runs. */
+  readonly speed: number;
+  readonly seed: number;
+}
+
+/** One figure of a soak, and whether it is as it must be. */
+export interface Figure {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly value: unknown;
+}
+
+/** Serves many runs with workers that are killed all the time, and tells what is left of it. */
+export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
+  const folder = await temporaryFolder();
+  const [db, ledger] = [join(folder.path, "soak.db"), join(folder.path, "ledger.jsonl")];
+  const { workers, runs, forMs, speed, seed } = plan;
+  const start = Date.now();
+  const chance = new Chance("soak", seed);
+  const children: Child[] = [];
+  const spawn = (task: SoakOrders["task"]) => {
+    const orders: SoakOrders = { db, ledger, process: children.length, start, speed, task };
+    const child = new Child(plan.runtime, orders, "tests/soak/process.ts");
+    children.push(child);
+    return child;
+  };
+  appendFileSync(ledger, "");
+  const store = await denoKv(db);
+  try {
+    const people = spawn({ kind: "people", runs, seed, forMs });
+    await people.until("ready");
+    const kills = await underFire(plan, chance, () => spawn({ kind: "work", concurrency: 16 }));
+    const settled = async () => {
+      const rows = await catalogOf(store);
+      return rows.length === runs && rows.every(isSettled);
+    };
+    const until = Date.now() + plan.settleMs;
+    while (Date.now() < until && !await settled()) await pause(200);
+    people.go();
+    const said = await people.until("end");
+    const ends = await stopped(kills.alive);
+    return await figures({ plan, db, ledger, store, said, ends, kills: kills.killed });
+  } finally {
+    for (const child of children) await child.dispose();
+    await store.close();
+    await folder.remove();
+  }
+
+  async function stopped(alive: readonly Child[]): Promise<readonly Said[]> {
+    for (const child of alive) child.kill("SIGTERM");
+    return await Promise.all(alive.map((child) => child.until("end")));
+  }
+
+  async function figures(
+    { plan, db, ledger, store, said, ends, kills }: {
+      plan: SoakPlan;
+      db: string;
+      ledger: string;
+      store: Awaited<ReturnType<typeof denoKv>>;
+      said: Said;
+      ends: readonly Said[];
+      kills: number;
+    },
+  ): Promise<readonly Figure[]> {
+    const rows = await catalogOf(store);
+    const unsettled = rows.filter((row) => !isSettled(row)).map((row) =>
+      `${row.runId} ${row.status} ${row.reason}`
+    );
+    const { effects, repeated, missing, underTwoKeys } = effectProblems(ledger, rows);
+    const statuses: Record<string, number> = {};
+    for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
+    const owned = await ownedRuns(store);
+    const wrong = await contradictions(store, soakRunner(store, fastClock(start, speed), ledger, -1));
+    await store.sweep({ olderThan: 0 });
+    await store.close();
+    const none = (name: string, value: readonly string[]) => ({
+      name,
+      ok: value.length === 0,
+      value: value.slice(0, 20),
+    });
+    return [
+      { name: "runs", ok: rows.length === plan.runs, value: rows.length },
+      { name: "runs by status", ok: true, value: statuses },
+      { name: "workers killed", ok: kills > 0, value: kills },
+      {
+        name: "answered, cancelled, too late",
+        ok: true,
+        value: [said.answered, said.cancelled, said.tooLate],
+      },
+      { name: "effects", ok: effects > 0, value: effects },
+      { name: "effects done again under their key", ok: true, value: repeated },
+      none("runs neither over nor legitimately waiting", unsettled),
+      none("effects missing", missing),
+      none("effects under two idempotency keys", underTwoKeys),
+      none("runs owned by the dead", owned),
+      none("contradictions in the store", wrong),
+      none("keys in the file that belong to nothing", await strayKeys(db)),
+      none("warnings of workers at the end", ends.flatMap((end) => end.warnings as string[])),
+    ];
+  }
+}
+
+/** Kills workers at random and puts others in their place, for as long as the plan says. */
+async function underFire(
+  { workers, forMs }: SoakPlan,
+  chance: Chance,
+  begin: () => Child,
+): Promise<{ readonly alive: readonly Child[]; readonly killed: number }> {
+  const alive: Child[] = [];
+  for (let i = 0; i < workers; i++) alive.push(begin());
+  await Promise.all(alive.map((child) => child.until("ready")));
+  let killed = 0;
+  const until = Date.now() + forMs;
+  while (Date.now() < until) {
+    await pause(
+      Math.min(200 + chance.below(Math.max(1, Math.round(forMs / 15))), Math.max(1, until - Date.now())),
+    );
+    const i = chance.below(workers);
+    alive[i]!.kill("SIGKILL");
+    await alive[i]!.ended;
+    killed++;
+    alive[i] = begin();
+  }
+  await Promise.all(alive.map((child) => child.until("ready")));
+  return { alive, killed };
+}

@@ -1,0 +1,34 @@
+/**
+ * Four workers on one file serve 500 runs while they are killed and replaced at random. Prints its figures as JSON lines
+ * and ends with 1 when one of them is not as it must be.
+ *
+ *     deno task soak [--seconds 60] [--runs 500] [--workers 4] [--speed 1] [--seed N] [--runtime deno|bun|node]
+ */
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { HOST, type RuntimeName } from "../support/runtimes.ts";
+import { soak } from "./run.ts";
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    runs: { type: "string", default: "500" },
+    workers: { type: "string", default: "4" },
+    speed: { type: "string", default: "1" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    runtime: { type: "string", default: HOST },
+  },
+});
+const plan = {
+  runtime: values.runtime as RuntimeName,
+  workers: Number(values.workers),
+  runs: Number(values.runs),
+  forMs: 1_000 * Number(values.seconds),
+  settleMs: 180_000,
+  speed: Number(values.speed),
+  seed: Number(values.seed),
+};
+console.log(JSON.stringify({ name: "plan", ...plan }));
+const figures = await soak(plan);
+for (const figure of figures) console.log(JSON.stringify(figure));
+process.exit(figures.every(({ ok }) => ok) ? 0 : 1);
