@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { jsonFault } from "../../src/cli/json_fault.ts";
 import { block, jsonText, line } from "../../src/cli/printable.ts";
 import { span } from "../../src/cli/format.ts";
+import { dangers } from "./shell.ts";
 
 const ATTACKS = [
   "\x1b[31mred\x1b[0m",
@@ -17,17 +18,6 @@ const ATTACKS = [
   "\x1b[",
   "\x1bP1;2q\x1b\\",
 ];
-
-/** The characters of a text that a terminal would act upon, but for those allowed. */
-export function dangers(text: string, allowed = ""): readonly string[] {
-  return [...text].filter((c) => {
-    const code = c.codePointAt(0)!;
-    const isControl = code < 0x20 || code >= 0x7f && code < 0xa0;
-    const isTurn = code >= 0x2028 && code <= 0x202e || code >= 0x2066 && code <= 0x2069 || code === 0x200e ||
-      code === 0x200f;
-    return (isControl || isTurn) && !allowed.includes(c);
-  });
-}
 
 test("W4: what reaches a terminal holds no control character, escape sequence or turn of direction", () => {
   for (const attack of ATTACKS) {

@@ -162,3 +162,14 @@ class Keyboard {
     });
   }
 }
+
+/** The characters of a text that a terminal would act upon, but for those allowed. */
+export function dangers(text: string, allowed = ""): readonly string[] {
+  return [...text].filter((c) => {
+    const code = c.codePointAt(0)!;
+    const isControl = code < 0x20 || code >= 0x7f && code < 0xa0;
+    const isTurn = code >= 0x2028 && code <= 0x202e || code >= 0x2066 && code <= 0x2069 || code === 0x200e ||
+      code === 0x200f;
+    return (isControl || isTurn) && !allowed.includes(c);
+  });
+}
