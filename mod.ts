@@ -83,6 +83,7 @@ export type {
 export type { Cancellation } from "./src/engine/operations/cancel.ts";
 export type { ForkOptions } from "./src/engine/operations/fork.ts";
 export type { StateEdit } from "./src/engine/operations/edit.ts";
+export type { PurgeQuery } from "./src/engine/operations/purge.ts";
 export type { EventsOptions, MissedEvents, RunHandle } from "./src/engine/handle.ts";
 export type {
   CancelledResult,

@@ -70,6 +70,9 @@ export async function historyOf<S>(
   const start = Math.max(0, from - SNAPSHOT_REACH);
   const records = await log.history(runId, start, from - start + limit + 1);
   if (records.length === 0 && start === 0) throw new CheckpointNotFoundError(runId);
+  const first = records[0]?.revision ?? start;
+  const asked = query.from ?? (cursor === undefined ? first : from);
+  if (asked < first && first > start) throw new CheckpointNotFoundError(runId, asked, first);
   const entries: HistoryEntry[] = [];
   const fold = new HistoryFold(runId);
   for (const record of records) {

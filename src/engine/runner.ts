@@ -1,3 +1,4 @@
+import { retainLast } from "../checkpoint/retention.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import { CheckpointNotFoundError, RunAbortedError } from "../errors.ts";
 import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
@@ -19,6 +20,7 @@ import { Loader } from "./loader.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
+import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
   checkedRunId,
@@ -234,6 +236,28 @@ export class Runner<S, I = unknown> {
   async update(runId: string, edit: StateEdit<S>): Promise<RunView<S>> {
     const cursor = await updateRun(this.#engine, this.#loader, runId, edit);
     return viewOf(this.#engine.graph, this.#engine.rules, cursor);
+  }
+
+  /**
+   * Removes runs of this graph that are over, with everything of them; with `force` others too, which are cancelled first.
+   *
+   * @returns How many runs were removed.
+   * @throws {ArgumentError} the query asks for runs that are not over, without `force`
+   */
+  purge(query: PurgeQuery): Promise<number> {
+    return purgeRuns(this.#engine, query);
+  }
+
+  /**
+   * Cuts the beginning off the history of a run, whatever it is at, and keeps at least the newest `lastN` records: the cut is
+   * at a snapshot, so that up to some hundred more may stay. What is left can be read, resumed and forked as before.
+   *
+   * @returns The first revision that is kept.
+   * @throws {CheckpointNotFoundError} there is no such run
+   */
+  async retain(runId: string, lastN: number): Promise<{ readonly first: number }> {
+    checkedRunId(runId, "retain");
+    return { first: await retainLast(this.#store, runId, positive(lastN ?? NaN, 1, "retain", "lastN")) };
   }
 
   /** The run as it is stored now, with its state. Runs nothing. */

@@ -1,0 +1,145 @@
+import { ArgumentError, GraphMismatchError, isSuperstepError, reasonOf } from "../../errors.ts";
+import type { Duration } from "../../model/durations.ts";
+import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
+import type { Engine } from "../engine.ts";
+import { checkedRunId, span } from "../options.ts";
+import { cancelRun } from "./cancel.ts";
+
+/** Which runs of a graph to purge. Every field given must hold. */
+export interface PurgeQuery {
+  /** This run alone. */
+  readonly runId?: string;
+  readonly status?: RunStatus;
+  readonly reason?: InterruptReason;
+  readonly tag?: string;
+  /** Runs of which nothing was recorded for so long, or since a date. @default whenever */
+  readonly olderThan?: Duration | Date;
+  /** Whether runs that are not over are cancelled and purged, too. @default false */
+  readonly force?: boolean;
+}
+
+/**
+ * Removes runs with everything of them; answers how many.
+ *
+ * 1. Only a run that is over is removed, and only the one that was found over: a run begun anew under its id is another.
+ * 2. Each run is removed by itself. One that was left in the middle is gone for every reader, and whoever purges next, begins
+ *    it anew or sweeps the store removes the rest.
+ */
+export async function purgeRuns<S>(engine: Engine<S>, query: PurgeQuery): Promise<number> {
+  const { runId, status, reason, force = false } = query;
+  if (!force && (status === "running" || status === "interrupted" || reason !== undefined)) {
+    throw new ArgumentError(
+      "purge",
+      "runs that are not over are asked for; give `force` to cancel them first",
+    );
+  }
+  const until = untilOf(query, engine.runtime.now());
+  if (runId !== undefined) {
+    checkedRunId(runId, "purge");
+    return await purgeOne(engine, runId, query, until) ? 1 : 0;
+  }
+  let purged = 0;
+  for await (const id of matching(engine, query)) {
+    try {
+      if (await purgeOne(engine, id, query, until)) purged++;
+    } catch (error) {
+      // One run that is damaged keeps none of the others.
+      if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+      const message = `superstep: run ${id} was not purged; give \`force\` to remove it unread: ${
+        reasonOf(error)
+      }`;
+      engine.logger.warn(message, { runId: id });
+    }
+  }
+  return purged;
+}
+
+function untilOf({ olderThan }: PurgeQuery, now: number): number {
+  if (olderThan === undefined) return Infinity;
+  if (!(olderThan instanceof Date)) return now - span(olderThan, 0, "purge", "olderThan");
+  if (Number.isNaN(olderThan.getTime())) throw new ArgumentError("purge", "olderThan is no date");
+  return olderThan.getTime();
+}
+
+/** The runs of the catalog that may be asked for; each is judged again by its own record. */
+async function* matching<S>({ store, graph }: Engine<S>, query: PurgeQuery): AsyncIterable<string> {
+  const { status, reason, tag, force } = query;
+  const statuses = status !== undefined ? [status] : force === true ? [undefined] : OVER;
+  for (const status of statuses) {
+    let cursor: string | undefined;
+    do {
+      const page = await store.list({
+        graphId: graph.id,
+        ...(status === undefined ? {} : { status }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(tag === undefined ? {} : { tag }),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      for (const row of page.rows) yield row.runId;
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+}
+
+const OVER: readonly RunStatus[] = ["completed", "cancelled"];
+
+async function purgeOne<S>(
+  engine: Engine<S>,
+  runId: string,
+  query: PurgeQuery,
+  until: number,
+): Promise<boolean> {
+  const { store } = engine;
+  const found = await find(engine, runId, query);
+  if (found === undefined) {
+    // It may have been left in the middle.
+    await store.purge(runId);
+    return false;
+  }
+  const { run, epoch } = found;
+  if (run !== undefined) {
+    if (run.graphId !== engine.graph.id) throw new GraphMismatchError(runId, engine.graph.id, run.graphId);
+    if (!fits(run, query, until)) return false;
+    if (!OVER.includes(run.status)) {
+      if (query.force !== true) {
+        if (query.runId === undefined) return false;
+        throw new ArgumentError("purge", `run ${runId} is ${run.status}; cancel it first, or give \`force\``);
+      }
+      if (!await cancelled(engine, runId)) return false;
+    }
+  }
+  await store.purge(runId, { epoch });
+  return true;
+}
+
+/** The run with its record, or without one when that cannot be read and force is given. */
+async function find<S>(
+  { log, store }: Engine<S>,
+  runId: string,
+  { force }: PurgeQuery,
+): Promise<{ readonly run: RunRecord | undefined; readonly epoch: string } | undefined> {
+  try {
+    const cursor = await log.load(runId, { state: false });
+    return cursor && { run: cursor.checkpoint.run, epoch: cursor.position.epoch };
+  } catch (error) {
+    if (force !== true || !isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+    const { head } = await store.inspect(runId, 0, undefined);
+    return head === null ? undefined : { run: undefined, epoch: head.position.epoch };
+  }
+}
+
+function fits(run: RunRecord, { status, reason, tag }: PurgeQuery, until: number): boolean {
+  return (status ?? run.status) === run.status && (reason ?? run.reason) === run.reason &&
+    (tag === undefined || run.tags.includes(tag)) && run.updatedAt <= until;
+}
+
+/** Cancels a run; false when it is gone. */
+async function cancelled<S>(engine: Engine<S>, runId: string): Promise<boolean> {
+  try {
+    await cancelRun(engine, runId, "purged");
+    return true;
+  } catch (error) {
+    if (isSuperstepError(error, "CHECKPOINT_NOT_FOUND")) return false;
+    throw error;
+  }
+}
