@@ -4,9 +4,12 @@ import { basename, join, relative } from "node:path";
 import process from "node:process";
 import { test, type TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { BuildError, BuildFaultsError } from "../../src/errors.ts";
+import { type BuildError, type BuildFaultsError, isSuperstepError } from "../../src/errors.ts";
+import { Vertex } from "../../src/decorators/mod.ts";
 import { scan } from "../../src/scanner/mod.ts";
+import { as } from "../graph/fixtures.ts";
 import { HOST } from "../support/runtimes.ts";
+import { Echo, type FlowClass, newWorkflow, PLAIN } from "./fixtures/workflows.ts";
 import { flow, imported, type Project, project, SUPERSTEP } from "./project.ts";
 
 function projectOf(t: TestContext, files: Readonly<Record<string, string>>): Project {
@@ -25,7 +28,7 @@ async function faultsOf(...sources: Parameters<typeof scan>): Promise<readonly E
   try {
     await scan(...sources);
   } catch (error) {
-    assert.ok(["BuildError", "BuildFaultsError"].includes((error as Error).name), String(error));
+    assert.ok(isSuperstepError(error), String(error));
     return (error as Partial<BuildFaultsError>).faults ?? [error as Error];
   }
   return [];
@@ -34,8 +37,7 @@ async function faultsOf(...sources: Parameters<typeof scan>): Promise<readonly E
 async function faultOf(...sources: Parameters<typeof scan>): Promise<string> {
   const faults = await faultsOf(...sources);
   assert.equal(faults.length, 1, faults.map(({ message }) => message).join("\n"));
-  assert.equal(faults[0]?.name, "BuildError");
-  return faults[0].message;
+  return faults[0]!.message;
 }
 
 const FLOWS = {
@@ -191,6 +193,18 @@ test("D9: all faults come at once: files that cannot be imported, promises, plac
   assert.match(texts[5]!, /no file or folder .*flwos".*did you mean "flows"/);
   assert.match(texts[6]!, /unknown vertex "onyl".*did you mean "only"/);
   assert.equal(faults.length, 7, texts.join("\n"));
+});
+
+test("D9: a fault that shows in several places is told once", async (t) => {
+  const { at, url } = projectOf(t, { "a.js": flow("a", ["onyl"]), "b.js": "throw new Error('down')" });
+  const module = await import(url("a.js"));
+  assert.match(await faultOf(at("b.js"), at("b.js"), at("b*")), /b\.js cannot be imported: down/);
+  assert.match(await faultOf(module, at("a.js")), /unknown vertex "onyl"/);
+  const later: { flow?: FlowClass } = {};
+  @Vertex({ graph: () => as<FlowClass>(later.flow), id: "late", ...PLAIN })
+  class Late extends Echo {}
+  assert.match(await faultOf({ Late, default: { Late } }), /on class Late \(vertex late\): its graph thunk/);
+  later.flow = newWorkflow("later");
 });
 
 test("D9: one graph id from two files fails naming both", async (t) => {
