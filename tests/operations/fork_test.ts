@@ -253,6 +253,29 @@ test("H2, T2: results of waits up to the point keep their order; what was open o
   assert.deepEqual(done.state.out.a, ["timer", "late"]);
 });
 
+test("H2, T2: an opening that a later, answered one had closed stays closed in the fork", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: async (ctx) => {
+        const first = ctx.waitFor(Ok);
+        const value = await Promise.race([first, ctx.waitFor(Ok)]);
+        await ctx.sleep("t", "2h");
+        return value;
+      },
+    },
+  });
+  const runner = lab.engine(graph);
+  await runner.answer("src", openId(await lab.drive(runner.run(INPUT, { runId: "src" })), "ok"), "second");
+  const { run } = interrupted(await lab.drive(runner.resume("src")));
+  const { runId } = await runner.fork("src", run.revision);
+  const forked = interrupted(await finish(lab, runner, runId));
+  assert.deepEqual(forked.waits.map((w) => w.name), ["t"]);
+  await lab.clock.advance("2h");
+  assert.equal((await finish(lab, runner, runId)).state.out.a, "second");
+});
+
 test("H2: an answer that the source has accepted is part of its newest revision, and of no earlier one", async () => {
   const lab = new Lab();
   const runner = lab.engine(story(lab));
