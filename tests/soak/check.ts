@@ -7,7 +7,8 @@ import { effectsIn, effectsOf, kindOf, type SoakRunner } from "./workflow.ts";
 /** Every row of the catalog. */
 export async function catalogOf(store: Store): Promise<readonly CatalogRow[]> {
   const all: CatalogRow[] = [];
-  for (let cursor: string | undefined;;) {
+  let cursor: string | undefined;
+  for (;;) {
     const { rows, cursor: next } = await store.list({
       limit: 1_000,
       ...(cursor === undefined ? {} : { cursor }),

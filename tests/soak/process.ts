@@ -21,7 +21,13 @@ export interface SoakOrders {
   readonly task:
     | { readonly kind: "work"; readonly concurrency: number }
     /** Submits runs, answers and cancels those that are to be, until a line comes in. */
-    | { readonly kind: "people"; readonly runs: number; readonly seed: number; readonly forMs: number };
+    | {
+      readonly kind: "people";
+      readonly runs: number;
+      readonly seed: number;
+      readonly forMs: number;
+      readonly longestNapMs: number;
+    };
 }
 
 const orders = JSON.parse(process.argv[2]!) as SoakOrders;
@@ -55,7 +61,9 @@ await store.close();
 process.exit(0);
 
 /** Whoever uses the workflow: starts runs, answers, and changes their mind. */
-async function people({ runs, seed, forMs }: Extract<typeof task, { kind: "people" }>): Promise<void> {
+async function people(
+  { runs, seed, forMs, longestNapMs }: Extract<typeof task, { kind: "people" }>,
+): Promise<void> {
   const chance = new Chance("people", seed);
   say({ at: "ready" });
   const done = { answered: 0, cancelled: 0, tooLate: 0 };
@@ -68,10 +76,11 @@ async function people({ runs, seed, forMs }: Extract<typeof task, { kind: "peopl
     const share = 0.6 + 0.4 * Math.min(1, (performance.now() - begun) / forMs);
     for (; submitted < runs * share; submitted++) {
       const kind = KINDS[submitted % KINDS.length]!;
-      const nap = chance.below(60_000);
+      const nap = chance.below(longestNapMs);
       await runner.submit({ kind, nap }, { runId: `${kind}-${submitted}` });
     }
-    for (let cursor: string | undefined;;) {
+    let cursor: string | undefined;
+    for (;;) {
       const page = await runner.waits(cursor === undefined ? {} : { cursor });
       for (const { runId, waitId } of page.rows) {
         if (over) break;

@@ -22,6 +22,8 @@ export interface SoakPlan {
   readonly settleMs: number;
   /** How much faster than real time the clock of the processes runs. */
   readonly speed: number;
+  /** The longest sleep of a run, in milliseconds of that clock. */
+  readonly longestNapMs: number;
   readonly seed: number;
 }
 
@@ -36,7 +38,7 @@ export interface Figure {
 export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
   const folder = await temporaryFolder();
   const [db, ledger] = [join(folder.path, "soak.db"), join(folder.path, "ledger.jsonl")];
-  const { workers, runs, forMs, speed, seed } = plan;
+  const { runs, forMs, speed, seed } = plan;
   const start = Date.now();
   const chance = new Chance("soak", seed);
   const children: Child[] = [];
@@ -49,7 +51,7 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
   appendFileSync(ledger, "");
   const store = await denoKv(db);
   try {
-    const people = spawn({ kind: "people", runs, seed, forMs });
+    const people = spawn({ kind: "people", runs, seed, forMs, longestNapMs: plan.longestNapMs });
     await people.until("ready");
     const kills = await underFire(plan, chance, () => spawn({ kind: "work", concurrency: 16 }));
     const settled = async () => {
@@ -135,7 +137,7 @@ async function underFire(
   const until = Date.now() + forMs;
   while (Date.now() < until) {
     await pause(
-      Math.min(200 + chance.below(Math.max(1, Math.round(forMs / 15))), Math.max(1, until - Date.now())),
+      Math.min(200 + chance.below(Math.max(1, Math.round(forMs / 30))), Math.max(1, until - Date.now())),
     );
     const i = chance.below(workers);
     alive[i]!.kill("SIGKILL");

@@ -26,6 +26,7 @@ const plan = {
   forMs: 1_000 * Number(values.seconds),
   settleMs: 180_000,
   speed: Number(values.speed),
+  longestNapMs: 60_000,
   seed: Number(values.seed),
 };
 console.log(JSON.stringify({ name: "plan", ...plan }));

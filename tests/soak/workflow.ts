@@ -66,7 +66,8 @@ export function soakRunner(store: Store, runtime: Runtime, ledger: string, proce
   };
   const working = <I, O>(work: (input: I, ctx: TaskContext) => Promise<O>) => ({
     execute: async (input: I, ctx: TaskContext): Promise<O> => {
-      await pause(1 + 8 * Math.random());
+      // Mostly short, sometimes long enough for a kill to come in between.
+      await pause(2 + 250 * Math.random() ** 3);
       const output = await work(input, ctx);
       effect(ctx, ctx.idempotencyKey);
       return output;
