@@ -74,6 +74,7 @@ export type { CompileOptions } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
 export type { RunQuery } from "./src/engine/runner.ts";
 export type {
+  GetOptions,
   ResumeOptions,
   RunnerOptions,
   StartOptions,

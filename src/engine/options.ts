@@ -38,6 +38,12 @@ export interface WorkOptions {
   readonly hooks?: Hooks | readonly Hooks[];
 }
 
+/** Options of `get`. */
+export interface GetOptions {
+  /** The revision of the run to read. @default the newest */
+  readonly revision?: number;
+}
+
 /** Options of `resume`. */
 export interface ResumeOptions<A = unknown> extends WorkOptions {
   /** The answer to the one open wait; with `all`, to every open wait. @default none */
@@ -75,6 +81,13 @@ export function positive(value: number | undefined, fallback: number, op: string
   if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw refused(op, `${name} is ${String(value)}; give a whole number from 1`);
+}
+
+/** The revision given, where one is: a whole number from 0. */
+export function revisionOf(op: string, { revision }: GetOptions): GetOptions {
+  if (revision === undefined) return {};
+  if (Number.isSafeInteger(revision) && revision >= 0) return { revision };
+  throw refused(op, `revision is ${String(revision)}; give a whole number from 0`);
 }
 
 /** A duration from 0 in milliseconds, or the default. */

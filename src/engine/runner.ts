@@ -24,8 +24,10 @@ import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
   checkedRunId,
+  type GetOptions,
   positive,
   type ResumeOptions,
+  revisionOf,
   settingsOf,
   type StartOptions,
   type SubmitOptions,
@@ -260,9 +262,13 @@ export class Runner<S, I = unknown> {
     return { first: await retainLast(this.#store, runId, positive(lastN ?? NaN, 1, "retain", "lastN")) };
   }
 
-  /** The run as it is stored now, with its state. Runs nothing. */
-  async get(runId: string): Promise<RunView<S>> {
-    const cursor = await this.#loader.load(checkedRunId(runId, "get"));
+  /**
+   * The run as it is stored now, or was at a revision, with its state. Runs nothing.
+   *
+   * @throws {CheckpointNotFoundError} there is no such run or revision
+   */
+  async get(runId: string, options: GetOptions = {}): Promise<RunView<S>> {
+    const cursor = await this.#loader.load(checkedRunId(runId, "get"), revisionOf("get", options));
     return viewOf(this.#engine.graph, this.#engine.rules, cursor);
   }
 
