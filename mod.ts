@@ -29,6 +29,7 @@ export type {
   GraphErrorHandler,
   MapVertexOptions,
   PolicyScope,
+  VertexDecoratorBase,
   VertexOptions,
   WorkflowBase,
   WorkflowClass,
@@ -37,8 +38,11 @@ export type {
 } from "./src/decorators/mod.ts";
 export type {
   BackoffOptions,
+  CompiledCondition,
   CompiledGraph,
+  CompiledRetry,
   CompiledSchedule,
+  CompiledTimeout,
   CompiledVertex,
   ErrorHandler,
   ErrorMatch,
@@ -47,10 +51,13 @@ export type {
   ScheduleOptions,
   Task,
   TaskClass,
+  TaskShape,
+  TaskSource,
   TimeoutPolicy,
 } from "./src/model/definition.ts";
-export type { AnswerOf, WaitDefinition, WaitKind } from "./src/model/wait.ts";
+export type { AnswerOf, WaitCloseReason, WaitDefinition, WaitKind } from "./src/model/wait.ts";
 export type { Duration, DurationUnit } from "./src/model/durations.ts";
+export type { Schema, SchemaIssue, SchemaProperties, SchemaResult } from "./src/model/schema.ts";
 
 // What a task sees
 export type {
@@ -66,7 +73,18 @@ export type { FaultPhase, ItemFailure, VertexFailure } from "./src/model/failure
 export { scan } from "./src/scanner/mod.ts";
 export type { ScannedWorkflow } from "./src/scanner/mod.ts";
 export { GraphBuilder } from "./src/graph/mod.ts";
-export type { GraphEnds, GraphOptions, MapVertex, SingleVertex, Topology } from "./src/graph/mod.ts";
+export type {
+  GraphContents,
+  GraphEnds,
+  GraphOptions,
+  MapVertex,
+  OnErrorOption,
+  SingleVertex,
+  TaskBinding,
+  Topology,
+  TopologyVertex,
+  VertexBase,
+} from "./src/graph/mod.ts";
 
 // Running
 export { compile } from "./src/compile.ts";
@@ -92,6 +110,7 @@ export type {
   FailedVertex,
   InterruptedResult,
   OpenWait,
+  ResultBase,
   RunHalt,
   RunningView,
   RunResult,
@@ -111,7 +130,32 @@ export type {
   RunStatus,
 } from "./src/model/run.ts";
 export type { Runtime, Timer, TimerOptions } from "./src/runtime/runtime.ts";
-export type { CatalogRow, Page, Store, WaitQuery } from "./src/store/store.ts";
+export type { CatalogQuery, CatalogRow, Page, PageQuery, Store, WaitQuery } from "./src/store/store.ts";
+
+// Writing a store
+export type {
+  Appended,
+  AppendEntry,
+  CallOptions,
+  ClosedWait,
+  Cut,
+  IndexChanges,
+  Inspection,
+  MailboxWrite,
+  OwnerRow,
+  Owners,
+  PartRef,
+  Position,
+  PostEntry,
+  PurgeOptions,
+  StoredRecord,
+  StoreInfo,
+  Tail,
+  WaitLookup,
+  WaitRow,
+  WakeOptions,
+  WakeRow,
+} from "./src/store/store.ts";
 
 // Errors
 export { isSuperstepError, SuperstepError } from "./src/errors.ts";

@@ -42,15 +42,14 @@ function lineAt(text: string, index: number): number {
 
 /** Every value that a reader would know where to import from, by name. */
 function importable(): ReadonlyMap<string, string> {
-  const exports = Object.keys(JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8")).imports);
   const names = JSON.parse(readFileSync(join(ROOT, "tests/house/exports.json"), "utf8"));
   const found = new Map([["z", `import { z } from "zod";`], [
     "assert",
     `import assert from "node:assert/strict";`,
   ]]);
-  for (const entry of exports) {
-    for (const name of names[entry.replace("superstep", ".")] as readonly string[]) {
-      found.set(name, `import { ${name} } from "${entry}";`);
+  for (const [entry, exported] of Object.entries<readonly string[]>(names)) {
+    for (const name of exported) {
+      found.set(name, `import { ${name} } from "${entry.replace(".", "superstep")}";`);
     }
   }
   return found;

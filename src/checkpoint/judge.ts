@@ -4,7 +4,7 @@
  * schema is, a refinement of a whole object, a union, another library, is given the whole value.
  */
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Schema } from "../model/schema.ts";
 import { type Kind, kindOf } from "./kinds.ts";
 import type { Segment } from "./path.ts";
 import { type Issue, parse } from "./schema.ts";
@@ -13,19 +13,19 @@ import { type Issue, parse } from "./schema.ts";
 interface Definition {
   readonly type: string;
   readonly checks?: readonly unknown[];
-  readonly shape?: Readonly<Record<string, StandardSchemaV1>>;
-  readonly catchall?: StandardSchemaV1;
-  readonly element?: StandardSchemaV1;
-  readonly keyType?: StandardSchemaV1;
-  readonly valueType?: StandardSchemaV1;
-  readonly innerType?: StandardSchemaV1;
+  readonly shape?: Readonly<Record<string, Schema>>;
+  readonly catchall?: Schema;
+  readonly element?: Schema;
+  readonly keyType?: Schema;
+  readonly valueType?: Schema;
+  readonly innerType?: Schema;
   readonly mode?: string;
-  readonly getter?: () => StandardSchemaV1;
+  readonly getter?: () => Schema;
 }
 
 /** What `schema` has against `next`, which came from the accepted `prev`; `undefined` when nothing. */
 export function judgeChange(
-  schema: StandardSchemaV1,
+  schema: Schema,
   prev: unknown,
   next: unknown,
 ): readonly Issue[] | undefined {
@@ -35,7 +35,7 @@ export function judgeChange(
 }
 
 function judge(
-  schema: StandardSchemaV1,
+  schema: Schema,
   prev: unknown,
   next: unknown,
   path: readonly Segment[],
@@ -97,8 +97,8 @@ type Fields = Readonly<Record<string, unknown>>;
 type Entries = ReadonlyMap<unknown, unknown>;
 
 function judgeObject(
-  shape: Readonly<Record<string, StandardSchemaV1>>,
-  catchall: StandardSchemaV1 | undefined,
+  shape: Readonly<Record<string, Schema>>,
+  catchall: Schema | undefined,
   prev: Fields,
   next: Fields,
   path: readonly Segment[],
@@ -122,7 +122,7 @@ function judgeObject(
 }
 
 function judgeRecord(
-  valueType: StandardSchemaV1,
+  valueType: Schema,
   prev: Fields,
   next: Fields,
   path: readonly Segment[],
@@ -139,7 +139,7 @@ function judgeRecord(
 }
 
 function judgeArray(
-  element: StandardSchemaV1,
+  element: Schema,
   prev: readonly unknown[],
   next: readonly unknown[],
   path: readonly Segment[],
@@ -157,8 +157,8 @@ function judgeArray(
 }
 
 function judgeMap(
-  keyType: StandardSchemaV1,
-  valueType: StandardSchemaV1,
+  keyType: Schema,
+  valueType: Schema,
   prev: Entries,
   next: Entries,
   path: readonly Segment[],
@@ -174,7 +174,7 @@ function judgeMap(
 }
 
 function judgeSet(
-  valueType: StandardSchemaV1,
+  valueType: Schema,
   prev: ReadonlySet<unknown>,
   next: ReadonlySet<unknown>,
   path: readonly Segment[],
@@ -199,7 +199,7 @@ function isA(kind: Kind, value: unknown): boolean {
 }
 
 /** The definition of a zod 4 schema that has no checks of its own; `undefined` for every other schema. */
-function definitionOf(schema: StandardSchemaV1): Definition | undefined {
+function definitionOf(schema: Schema): Definition | undefined {
   if (schema["~standard"].vendor !== "zod") return undefined;
   const internals = (schema as { readonly _zod?: { readonly def?: Definition } })._zod;
   const definition = internals?.def;

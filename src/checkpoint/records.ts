@@ -30,7 +30,11 @@ export type RecordEvent =
   | Completed
   | Cancelled;
 
-/** Revision 0. */
+/**
+ * Revision 0.
+ *
+ * @internal
+ */
 export interface Created {
   readonly type: "created";
   readonly runId: string;
@@ -46,7 +50,11 @@ export interface Created {
   readonly inputDigest: string;
 }
 
-/** Revision 0 of a run that was forked from another one; everything else stands in its snapshot. */
+/**
+ * Revision 0 of a run that was forked from another one; everything else stands in its snapshot.
+ *
+ * @internal
+ */
 export interface Forked {
   readonly type: "forked";
   readonly parent: RunParent;
@@ -54,14 +62,22 @@ export interface Forked {
   readonly form: string;
 }
 
-/** The state that the current step began with was replaced; the record holds its change. */
+/**
+ * The state that the current step began with was replaced; the record holds its change.
+ *
+ * @internal
+ */
 export interface Updated {
   readonly type: "updated";
   /** Map vertices of which nothing is settled and that have other items now; there is something to run then. */
   readonly maps?: readonly Split[];
 }
 
-/** A process became the owner. */
+/**
+ * A process became the owner.
+ *
+ * @internal
+ */
 export interface Claimed {
   readonly type: "claimed";
   readonly owner: string;
@@ -70,7 +86,11 @@ export interface Claimed {
   readonly maxSteps?: number;
 }
 
-/** The owner let go. `running` after an abort or to wait out a recovery delay, `interrupted` when nothing can run. */
+/**
+ * The owner let go. `running` after an abort or to wait out a recovery delay, `interrupted` when nothing can run.
+ *
+ * @internal
+ */
 export interface Released {
   readonly type: "released";
   readonly status: "running" | "interrupted";
@@ -79,13 +99,21 @@ export interface Released {
   readonly recovery?: boolean;
 }
 
-/** A resume: these failed executions get fresh attempts, and a halt is lifted. */
+/**
+ * A resume: these failed executions get fresh attempts, and a halt is lifted.
+ *
+ * @internal
+ */
 export interface Retried {
   readonly type: "retried";
   readonly executions: readonly ExecutionRef[];
 }
 
-/** What a map vertex was split into; recorded with the first fact of any of its items. */
+/**
+ * What a map vertex was split into; recorded with the first fact of any of its items.
+ *
+ * @internal
+ */
 export interface Mapped extends Split {
   readonly type: "mapped";
 }
@@ -97,7 +125,11 @@ export interface Split {
   readonly digest: string;
 }
 
-/** An attempt failed and another one follows at `nextAt`. */
+/**
+ * An attempt failed and another one follows at `nextAt`.
+ *
+ * @internal
+ */
 export interface AttemptFailed extends ExecutionRef {
   readonly type: "attempt_failed";
   readonly at: number;
@@ -106,33 +138,53 @@ export interface AttemptFailed extends ExecutionRef {
   readonly spentMs: number;
 }
 
-/** The result of a `ctx.once`. */
+/**
+ * The result of a `ctx.once`.
+ *
+ * @internal
+ */
 export interface OnceRecorded extends ExecutionRef {
   readonly type: "once";
   readonly name: string;
   readonly value: unknown;
 }
 
-/** A wait, timer or interrupt was opened. */
+/**
+ * A wait, timer or interrupt was opened.
+ *
+ * @internal
+ */
 export interface WaitOpened extends ExecutionRef, WaitOpening {
   readonly type: "opened";
 }
 
-/** A wait has its result; the order of these events numbers the results. */
+/**
+ * A wait has its result; the order of these events numbers the results.
+ *
+ * @internal
+ */
 export interface WaitResolved extends ExecutionRef {
   readonly type: "resolved";
   readonly id: string;
   readonly result: WaitResult;
 }
 
-/** A wait was closed without a result. */
+/**
+ * A wait was closed without a result.
+ *
+ * @internal
+ */
 export interface WaitClosed extends ExecutionRef {
   readonly type: "closed";
   readonly id: string;
   readonly reason: WaitCloseReason;
 }
 
-/** The code refused an accepted answer; the same opening is open again under a new id. */
+/**
+ * The code refused an accepted answer; the same opening is open again under a new id.
+ *
+ * @internal
+ */
 export interface WaitReopened extends ExecutionRef {
   readonly type: "reopened";
   readonly id: string;
@@ -141,7 +193,11 @@ export interface WaitReopened extends ExecutionRef {
   readonly problem: string;
 }
 
-/** The body settled on its open waits. */
+/**
+ * The body settled on its open waits.
+ *
+ * @internal
+ */
 export interface Suspended extends ExecutionRef {
   readonly type: "suspended";
   readonly startedAt: number;
@@ -149,7 +205,11 @@ export interface Suspended extends ExecutionRef {
   readonly spentMs: number;
 }
 
-/** An execution ended well. Its output is left out when `folded` follows in the same record. */
+/**
+ * An execution ended well. Its output is left out when `folded` follows in the same record.
+ *
+ * @internal
+ */
 export interface Done extends ExecutionRef {
   readonly type: "done";
   readonly attempt: number;
@@ -158,7 +218,11 @@ export interface Done extends ExecutionRef {
   readonly output?: unknown;
 }
 
-/** An execution, or the reduction of its output, failed for good. */
+/**
+ * An execution, or the reduction of its output, failed for good.
+ *
+ * @internal
+ */
 export interface Failed extends ExecutionRef {
   readonly type: "failed";
   readonly startedAt: number;
@@ -168,14 +232,22 @@ export interface Failed extends ExecutionRef {
   readonly handler?: number;
 }
 
-/** Every outcome of the step is part of the state; the record holds the state's change. */
+/**
+ * Every outcome of the step is part of the state; the record holds the state's change.
+ *
+ * @internal
+ */
 export interface Folded {
   readonly type: "folded";
   /** Whether a finish vertex is done in this step. */
   readonly finish: boolean;
 }
 
-/** The step is over: where the run goes next. */
+/**
+ * The step is over: where the run goes next.
+ *
+ * @internal
+ */
 export interface Routed {
   readonly type: "routed";
   readonly routes: readonly Route[];
@@ -184,18 +256,30 @@ export interface Routed {
   readonly arrivals?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A run-level fault; the run is released. */
+/**
+ * A run-level fault; the run is released.
+ *
+ * @internal
+ */
 export interface Halted {
   readonly type: "halted";
   readonly halt: Halt;
 }
 
-/** The frontier is empty and a finish vertex is done. */
+/**
+ * The frontier is empty and a finish vertex is done.
+ *
+ * @internal
+ */
 export interface Completed {
   readonly type: "completed";
 }
 
-/** The run was cancelled, by a caller or by its deadline. */
+/**
+ * The run was cancelled, by a caller or by its deadline.
+ *
+ * @internal
+ */
 export interface Cancelled {
   readonly type: "cancelled";
   readonly reason: string;

@@ -1,4 +1,4 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { Schema } from "../model/schema.ts";
 import { pathText, type Segment } from "./path.ts";
 
 /** What a schema has against a value. */
@@ -14,7 +14,7 @@ export type Parsed =
   | { readonly issues: readonly Issue[] };
 
 /** Parses a value that stands at `path` of the whole. A schema that answers with a promise is refused. */
-export function parse(schema: StandardSchemaV1, value: unknown, path: readonly Segment[] = []): Parsed {
+export function parse(schema: Schema, value: unknown, path: readonly Segment[] = []): Parsed {
   const result = schema["~standard"].validate(value);
   if (result instanceof Promise) {
     result.catch(() => {});

@@ -3,8 +3,8 @@
  * accepts or refuses, and the value stays the very object that a reducer made.
  */
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { messageOf, ValidationError } from "../errors.ts";
+import type { Schema } from "../model/schema.ts";
 import { canonical } from "./canonical.ts";
 import { advance } from "./delta.ts";
 import { judgeChange } from "./judge.ts";
@@ -34,7 +34,7 @@ export interface StateValidator<S> {
 }
 
 /** The validator of a schema; without one, everything that can be stored is a state. */
-export function stateValidator<S>(schema: StandardSchemaV1<unknown, S> | undefined): StateValidator<S> {
+export function stateValidator<S>(schema: Schema<unknown, S> | undefined): StateValidator<S> {
   if (schema === undefined) {
     return {
       input: (value) => canonical(value, "the input") as S,
@@ -61,7 +61,7 @@ export function stateValidator<S>(schema: StandardSchemaV1<unknown, S> | undefin
  * @throws {ValidationError} When the schema refuses it or is asynchronous.
  * @throws {SerializationError} When the value, or what the schema makes of it, cannot be stored.
  */
-export function parseWith<T>(schema: StandardSchemaV1<unknown, T>, value: unknown, what: string): T {
+export function parseWith<T>(schema: Schema<unknown, T>, value: unknown, what: string): T {
   const given = canonical(value, what);
   let issues: readonly Issue[];
   try {
@@ -101,7 +101,7 @@ interface JsonSchemaSource {
  * @throws {SerializationError} When the value, or what the schema makes of it, cannot be stored.
  */
 export function parseStable<T>(
-  schema: StandardSchemaV1<unknown, T>,
+  schema: Schema<unknown, T>,
   value: unknown,
   what: string,
   advice: string,
@@ -141,7 +141,7 @@ function firstChange(patch: Patch): string {
   return first === undefined ? "" : String(first);
 }
 
-function refusals(schema: StandardSchemaV1, value: unknown): readonly Issue[] | undefined {
+function refusals(schema: Schema, value: unknown): readonly Issue[] | undefined {
   return guarded(() => parse(schema, value).issues);
 }
 

@@ -1,6 +1,6 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { BuildError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
+import type { Schema } from "../model/schema.ts";
 import { type WaitDefinition, waitProblem } from "../model/wait.ts";
 
 /** Options of {@link defineWait}. */
@@ -21,7 +21,7 @@ export interface DefineWaitOptions {
  */
 export function defineWait<T, A>(
   name: string,
-  schema: StandardSchemaV1<A, T>,
+  schema: Schema<A, T>,
   options: DefineWaitOptions = {},
 ): WaitDefinition<T, A> {
   const { deadline } = options;

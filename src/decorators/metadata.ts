@@ -8,7 +8,6 @@
  */
 
 import "reflect-metadata";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type {
   ErrorHandler,
   RetryPolicy,
@@ -17,6 +16,7 @@ import type {
   TimeoutPolicy,
 } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
+import type { Schema } from "../model/schema.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { claimCopy } from "../runtime/copy.ts";
 import { VERSION } from "../runtime/version.ts";
@@ -27,7 +27,11 @@ const copy = claimCopy(VERSION, import.meta.url);
 // Held since loading: an old copy of reflect-metadata that is loaded later replaces them, together with its store.
 const { defineMetadata, getOwnMetadata, getMetadata } = Reflect;
 
-/** Any class. */
+/**
+ * Any class.
+ *
+ * @internal
+ */
 export type AnyClass = abstract new (...args: never[]) => object;
 
 /** A workflow class, or a function that returns it later, for modules that import each other. */
@@ -91,7 +95,7 @@ class RecordKey<R> {
 
 /** Every kind of record. Lists are kept as lists from the first record on. */
 export const records = {
-  schema: new RecordKey<StandardSchemaV1>("schema"),
+  schema: new RecordKey<Schema>("schema"),
   graph: new RecordKey<readonly GraphRecord[]>("graph"),
   schedule: new RecordKey<readonly ScheduleRecord[]>("schedule"),
   bound: new RecordKey<readonly BoundTask[]>("bound"),

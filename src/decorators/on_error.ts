@@ -8,6 +8,7 @@ import type { WorkflowReference } from "./workflow.ts";
 
 /** A handler for the bindings into one graph, whose state type `record` then sees. */
 export interface GraphErrorHandler<S> {
+  /** The workflow class whose binding it is for; a thunk where modules import each other. */
   readonly graph: WorkflowReference<S>;
   /** The vertex that takes over. */
   readonly route: string;
@@ -40,7 +41,9 @@ export interface GraphErrorHandler<S> {
  * ```
  */
 export function OnError(policy: "pause", scope?: PolicyScope): Annotation;
+/** A handler for the bindings into one graph, whose state `record` sees. */
 export function OnError<S>(policy: GraphErrorHandler<S>): Annotation;
+/** A handler for every binding; the state that `record` annotates is not checked. */
 export function OnError<S>(policy: ErrorHandler<S> & { readonly graph?: never }): Annotation;
 export function OnError(
   policy: "pause" | (ErrorHandler<never> & { readonly graph?: unknown }),

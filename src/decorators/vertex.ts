@@ -37,6 +37,7 @@ export interface VertexOptions<S, I, O, T extends string> extends VertexDecorato
   readonly select: (state: Readonly<NoInfer<S>>) => I;
   /** Folds the output in: changes the draft, or returns a new state. Annotate `output` with the task's output type. */
   readonly reduce: (state: NoInfer<S>, output: O) => NoInfer<S> | void;
+  /** Not together with `select`. */
   readonly each?: never;
 }
 
@@ -46,6 +47,7 @@ export interface MapVertexOptions<S, I, O, T extends string> extends VertexDecor
   readonly each: (state: Readonly<NoInfer<S>>) => readonly I[];
   /** Folds the outputs in, which come in item order. Annotate `outputs` with an array of the task's output type. */
   readonly reduce: (state: NoInfer<S>, outputs: O[]) => NoInfer<S> | void;
+  /** Not together with `each`. */
   readonly select?: never;
 }
 
@@ -79,6 +81,7 @@ type ErasedOptions =
 export function Vertex<S, I, O, const T extends string>(
   options: VertexOptions<S, I, O, T>,
 ): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;
+/** Binds a task class as a map vertex: one execution per item that `each` gives. */
 export function Vertex<S, I, O, const T extends string>(
   options: MapVertexOptions<S, I, O, T>,
 ): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;

@@ -1,5 +1,5 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { BuildError } from "../errors.ts";
+import type { Schema } from "../model/schema.ts";
 import { records, writeOwn } from "./metadata.ts";
 
 /**
@@ -7,6 +7,7 @@ import { records, writeOwn } from "./metadata.ts";
  * decorators and that of the input to the runner.
  */
 export interface WorkflowState<S, I = unknown> {
+  /** The types alone; no instance has it. */
   readonly "~types": { readonly state: S; readonly input: I };
 }
 
@@ -28,7 +29,7 @@ export type WorkflowReference<S> = WorkflowClass<S> | (() => WorkflowClass<S>);
  * class Approval extends Workflow(z.object({ question: z.string() })) {}
  * ```
  */
-export function Workflow<S, I>(schema: StandardSchemaV1<I, S>): WorkflowBase<S, I> {
+export function Workflow<S, I>(schema: Schema<I, S>): WorkflowBase<S, I> {
   if (typeof schema?.["~standard"]?.validate !== "function") {
     throw new BuildError("Workflow", "its schema does not implement Standard Schema; give z.object({ … })");
   }

@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { canonical } from "../checkpoint/canonical.ts";
 import { parseWith } from "../checkpoint/validate.ts";
 import type { WaitOpened } from "../checkpoint/records.ts";
@@ -12,6 +11,7 @@ import type {
 } from "../model/context.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { isId } from "../model/ids.ts";
+import type { Schema } from "../model/schema.ts";
 import { openingKey, type WaitDefinition, type WaitKind, type WaitState } from "../model/wait.ts";
 import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
@@ -179,7 +179,7 @@ export class BodyContext implements TaskContext {
     throw new PauseSignal(id);
   }
 
-  answer<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined {
+  answer<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined {
     this.#enter("answer");
     const latest = this.#interrupts().findLast((w) => w.result !== undefined);
     if (latest?.result?.kind === "expired") {
@@ -195,7 +195,7 @@ export class BodyContext implements TaskContext {
     }
   }
 
-  continuation<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined {
+  continuation<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined {
     this.#enter("continuation");
     const latest = this.#interrupts().findLast((w) => "continuation" in w);
     if (latest === undefined) return undefined;
@@ -375,8 +375,8 @@ const INTERRUPT = "interrupt";
 /** Microtasks between two deliveries: more than an `await` through a few wrappers takes. */
 const DELIVERY_SPACING = 16;
 
-function check<T>(schema: StandardSchemaV1<unknown, T> | undefined, value: T, what: string): T;
-function check(schema: StandardSchemaV1 | undefined, value: unknown, what: string): unknown;
-function check(schema: StandardSchemaV1 | undefined, value: unknown, what: string): unknown {
+function check<T>(schema: Schema<unknown, T> | undefined, value: T, what: string): T;
+function check(schema: Schema | undefined, value: unknown, what: string): unknown;
+function check(schema: Schema | undefined, value: unknown, what: string): unknown {
   return schema === undefined ? value : parseWith(schema, value, what);
 }

@@ -78,6 +78,7 @@ export type RunEvent =
     readonly data: unknown;
   };
 
+/** @internal */
 interface OfVertex {
   readonly runId: string;
   readonly vertexId: string;
@@ -114,7 +115,9 @@ function isList(hooks: Hooks | readonly Hooks[]): hooks is readonly Hooks[] {
 
 /** Where the engine and `ctx.log` write. */
 export interface Logger {
+  /** Something that is worth knowing, such as what `ctx.log` writes. */
   info(message: string, fields: Readonly<Record<string, unknown>>): void;
+  /** Something that somebody should look at, such as a hook that failed. */
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 

@@ -5,6 +5,7 @@ import type { RunResult } from "./result.ts";
 
 /** A run that was started or recovered. */
 export interface RunHandle<S> {
+  /** The id of the run. */
   readonly runId: string;
   /** What the run comes to in this claim; when another process owns it, what it comes to there. */
   result(): Promise<RunResult<S>>;
@@ -25,7 +26,9 @@ export interface EventsOptions {
 
 /** What a reader of `handle.events()` gets in the place of events that were dropped because it was slow. */
 export interface MissedEvents {
+  /** Tells it from the events. */
   readonly type: "missed";
+  /** How many were dropped. */
   readonly count: number;
 }
 

@@ -22,33 +22,51 @@ export interface HistoryQuery {
 
 /** One record of a run: what happened, and what the run was after it. */
 export interface HistoryEntry {
+  /** The number of the record, from 0. */
   readonly revision: number;
+  /** When it was written, in milliseconds since the epoch. */
   readonly at: number;
   /** The size of the record as stored, without its parts. */
   readonly bytes: number;
+  /** What the run was after it. */
   readonly status: RunStatus;
+  /** Why it was interrupted, if it was. */
   readonly reason?: InterruptReason;
+  /** Whether a step had begun, was under way, paused, or halted. */
   readonly phase: Phase;
+  /** The index of the newest step. */
   readonly step: number;
+  /** The process that owned the run, if one did. */
   readonly owner?: string;
   /** In `routed` the vertices that run next, otherwise those of the current step. */
   readonly frontier: readonly string[];
   /** The routes taken by the step that this record ends. */
   readonly routes: readonly Route[];
+  /** What happened, in order. */
   readonly events: readonly RecordEvent[];
 }
 
 /** An open wait as listed across runs. */
 export interface InboxEntry {
+  /** What `answer` takes. */
   readonly waitId: string;
+  /** The run that waits. */
   readonly runId: string;
+  /** Its graph. */
   readonly graphId: string;
+  /** The vertex that waits. */
   readonly vertexId: string;
+  /** The index of the item that waits, in a map vertex. */
   readonly item?: number;
+  /** The name of the wait; `interrupt` for `ctx.interrupt`. */
   readonly name: string;
+  /** Whether its definition checks the answer, or any answer is accepted. */
   readonly kind: "answer" | "interrupt";
+  /** When it was opened, in milliseconds since the epoch. */
   readonly openedAt: number;
+  /** When it expires, in milliseconds since the epoch. @default never */
   readonly deadline?: number;
+  /** What the body shows to whoever answers. */
   readonly info?: unknown;
   /** The JSON Schema of the answer, where one exists. */
   readonly schema?: unknown;

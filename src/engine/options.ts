@@ -68,7 +68,7 @@ export interface RunnerOptions {
   readonly maxStateBytes?: number;
   /** Observers of every run. */
   readonly hooks?: Hooks | readonly Hooks[];
-  /** @default the console, warnings only */
+  /** Where `ctx.log` and the engine write. @default the console, warnings only */
   readonly logger?: Logger;
 }
 

@@ -20,7 +20,9 @@ import { stepVertices } from "./superstep.ts";
 /** What a call that runs or reads a run returns. Its status is never `running` after `run` or `resume`. */
 export type RunResult<S> = CompletedResult<S> | InterruptedResult<S> | CancelledResult<S>;
 
-interface ResultBase<S> {
+/** What every result has. */
+export interface ResultBase<S> {
+  /** Its identity and bookkeeping. */
   readonly run: RunRecord;
   /** The state after the newest step, with the outcomes so far of the one under way. Frozen. */
   readonly state: S;
@@ -30,21 +32,29 @@ interface ResultBase<S> {
 
 /** The run reached a finish and nothing is left to run. */
 export interface CompletedResult<S> extends ResultBase<S> {
+  /** Tells it from the other results. */
   readonly status: "completed";
 }
 
 /** The run waits for something: an answer, a time, or a `resume` after a fault. */
 export interface InterruptedResult<S> extends ResultBase<S> {
+  /** Tells it from the other results. */
   readonly status: "interrupted";
+  /** The first that holds of `halted`, `errored`, `awaiting` and `sleeping`. */
   readonly reason: InterruptReason;
+  /** The waits that are open, timers included. */
   readonly waits: readonly OpenWait[];
+  /** The vertices and items that failed for good; `resume` gives them fresh attempts. */
   readonly failures: readonly FailedVertex[];
+  /** The run-level fault, if there is one; `resume` goes on after it. */
   readonly halt?: RunHalt;
 }
 
 /** The run was cancelled. */
 export interface CancelledResult<S> extends ResultBase<S> {
+  /** Tells it from the other results. */
   readonly status: "cancelled";
+  /** As given to `cancel`, or `deadline`. */
   readonly cancelReason: string;
 }
 
@@ -53,28 +63,41 @@ export type RunView<S> = RunResult<S> | RunningView<S>;
 
 /** A run that a process is at work on, or that waits to be claimed. */
 export interface RunningView<S> extends ResultBase<S> {
+  /** Tells it from the results of runs that nobody is at work on. */
   readonly status: "running";
 }
 
 /** A wait that is open. */
 export interface OpenWait {
+  /** What `answer` takes. */
   readonly waitId: string;
+  /** The run that waits. */
   readonly runId: string;
+  /** The vertex that waits. */
   readonly vertexId: string;
+  /** The index of the item that waits, in a map vertex. */
   readonly item?: number;
+  /** The name of the wait; `interrupt` for `ctx.interrupt`. */
   readonly name: string;
+  /** Whether it waits for a checked answer, a time, or any answer. */
   readonly kind: WaitKind;
+  /** When it was opened, in milliseconds since the epoch. */
   readonly openedAt: number;
   /** When it expires, or, for a timer, when it fires. */
   readonly due?: number;
+  /** What the body shows to whoever answers. */
   readonly info?: unknown;
 }
 
 /** A vertex that failed for good and pauses the run. */
 export interface FailedVertex {
+  /** The vertex that failed. */
   readonly vertexId: string;
+  /** The index of the item that failed, in a map vertex. */
   readonly item?: number;
+  /** The step that it failed in. */
   readonly step: number;
+  /** The failure as plain data, as it is stored. */
   readonly failure: VertexFailure;
   /** Its cause is what was thrown, in the process where it was; elsewhere an error with the recorded text. */
   readonly error: VertexError;
@@ -82,6 +105,7 @@ export interface FailedVertex {
 
 /** A run-level fault. */
 export interface RunHalt extends Halt {
+  /** The fault as an error, such as a `ConditionError`. */
   readonly error: Error;
 }
 

@@ -40,7 +40,9 @@ import { resultOf, Work } from "./work.ts";
 
 /** Which runs to list. Every field given must hold. */
 export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "reason"> {
+  /** What the run is at. */
   readonly status?: RunStatus;
+  /** Why it is interrupted. */
   readonly reason?: InterruptReason;
 }
 
@@ -59,6 +61,7 @@ export class Runner<S, I = unknown> {
   readonly #claims: Claims<S>;
   readonly #answering: Answering<S>;
 
+  /** @internal */
   constructor(engine: Engine<S>, store: Store, validator: StateValidator<S>) {
     this.#engine = engine;
     this.#store = store;
@@ -185,6 +188,7 @@ export class Runner<S, I = unknown> {
    * ```
    */
   answer<A>(runId: string, wait: WaitDefinition<unknown, A>, value: NoInfer<A>): Promise<void>;
+  /** Accepts the answer to an open wait, given by its id. */
   answer(runId: string, waitId: string, value: unknown): Promise<void>;
   answer(runId: string, wait: string | WaitDefinition, value: unknown): Promise<void> {
     return this.#answering.answer(runId, wait, value);

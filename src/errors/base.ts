@@ -7,12 +7,14 @@ export abstract class SuperstepError extends Error {
   /** What the message is made of, for machines. */
   readonly fields: Readonly<Record<string, unknown>>;
 
+  /** Takes the text, what it is made of, and the cause. */
   constructor(message: string, fields: Readonly<Record<string, unknown>> = {}, options?: ErrorOptions) {
     super(message, options);
     this.fields = fields;
     Object.defineProperty(this, BRAND, { value: true });
   }
 
+  /** The name of the class, which minifying leaves as it is. */
   override get name(): string {
     return (this.constructor as unknown as { readonly errorName?: string }).errorName ?? "SuperstepError";
   }

@@ -2,8 +2,11 @@ import { reasonOf, SuperstepError } from "./base.ts";
 
 /** A declaration that cannot become a graph. */
 export class BuildError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "BuildError";
+  /** The stable code. */
   override readonly code: string = "BUILD";
+  /** `op`: what was called or applied, such as `@Vertex` or `compile`. */
   constructor(
     readonly op: string,
     problem: string,
@@ -16,6 +19,7 @@ export class BuildError extends SuperstepError {
 
 /** Where in a declaration a fault is, as far as it is known. */
 export interface FaultPlace {
+  /** The graph that was to be built. */
   readonly graphId?: string;
   /** The name of the task class that is bound to the vertex. */
   readonly className?: string;
@@ -23,8 +27,11 @@ export interface FaultPlace {
 
 /** A vertex id that is bound already. */
 export class DuplicateVertexError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "DuplicateVertexError";
+  /** The stable code. */
   override readonly code = "DUPLICATE_VERTEX";
+  /** `vertexId`: the id that is bound twice. */
   constructor(readonly vertexId: string, places?: string, place: FaultPlace = {}) {
     super(
       `superstep: duplicate vertex ${vertexId}${inGraph(place)}: it is bound already${
@@ -37,8 +44,11 @@ export class DuplicateVertexError extends SuperstepError {
 
 /** A second condition on one vertex. */
 export class DuplicateConditionalEdgeError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "DuplicateConditionalEdgeError";
+  /** The stable code. */
   override readonly code = "DUPLICATE_CONDITIONAL_EDGE";
+  /** `from`: the vertex that has a condition already. */
   constructor(readonly from: string, place: FaultPlace = {}) {
     super(
       `superstep: duplicate conditional edge for vertex ${from}${
@@ -52,8 +62,14 @@ export class DuplicateConditionalEdgeError extends SuperstepError {
 
 /** An id that no vertex of the graph has. */
 export class UnknownVertexError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "UnknownVertexError";
+  /** The stable code. */
   override readonly code = "UNKNOWN_VERTEX";
+  /**
+   * `vertexId`: the id that was not found; `fields.where` says what names it, `fields.closest` what may be
+   * meant.
+   */
   constructor(readonly vertexId: string, where: string, closest?: string, place: FaultPlace = {}) {
     super(
       `superstep: unknown vertex ${JSON.stringify(vertexId)} in ${where}${ofClass(place)}${ofGraph(place)}` +
@@ -65,8 +81,11 @@ export class UnknownVertexError extends SuperstepError {
 
 /** A vertex that no path from the entry reaches. */
 export class UnreachableVertexError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "UnreachableVertexError";
+  /** The stable code. */
   override readonly code = "UNREACHABLE_VERTEX";
+  /** `vertexId`: the vertex that nothing leads to. */
   constructor(readonly vertexId: string, place: FaultPlace = {}) {
     super(
       `superstep: unreachable vertex ${vertexId}${ofClass(place)}${
@@ -80,8 +99,11 @@ export class UnreachableVertexError extends SuperstepError {
 
 /** A vertex with both static edges and a condition. */
 export class AmbiguousRoutingError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "AmbiguousRoutingError";
+  /** The stable code. */
   override readonly code = "AMBIGUOUS_ROUTING";
+  /** `vertexId`: the vertex that has both. */
   constructor(readonly vertexId: string, place: FaultPlace = {}) {
     super(
       `superstep: ambiguous routing at vertex ${vertexId}${ofClass(place)}${
@@ -95,8 +117,11 @@ export class AmbiguousRoutingError extends SuperstepError {
 
 /** A missing entry or finish. */
 export class MissingEntryError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "MissingEntryError";
+  /** The stable code. */
   override readonly code = "MISSING_ENTRY";
+  /** `role`: which end is missing; `vertexId`: the id that was given for it, if one was. */
   constructor(
     readonly role: "entry" | "finish",
     readonly vertexId: string | undefined,
@@ -120,8 +145,11 @@ export class MissingEntryError extends SuperstepError {
 
 /** Several faults of one build, all at once. */
 export class BuildFaultsError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "BuildFaultsError";
+  /** The stable code. */
   override readonly code = "BUILD_FAULTS";
+  /** `faults`: the errors, each as it would have been thrown alone. */
   constructor(readonly faults: readonly Error[]) {
     super(`superstep: ${faults.length} faults:\n${faults.map((f) => `- ${reasonOf(f)}`).join("\n")}`, {
       faults: faults.map((f) => f.message),

@@ -2,9 +2,11 @@ import { SuperstepError } from "./base.ts";
 
 /** A run that the store does not hold. */
 export class CheckpointNotFoundError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "CheckpointNotFoundError";
+  /** The stable code. */
   override readonly code = "CHECKPOINT_NOT_FOUND";
-  /** @param first The first revision that is kept, of a run whose history was cut. */
+  /** `revision`: the one that was asked for; `first`: the first one that is kept, where the history was cut. */
   constructor(readonly runId: string, readonly revision?: number, readonly first?: number) {
     super(
       revision === undefined
@@ -23,21 +25,32 @@ export class CheckpointNotFoundError extends SuperstepError {
 
 /** Stored bytes that are not what this engine wrote. */
 export class CheckpointDecodeError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "CheckpointDecodeError";
+  /** The stable code. */
   override readonly code = "CHECKPOINT_DECODE";
+  /** `field`: the part of the checkpoint of `runId` that cannot be read. */
   constructor(readonly runId: string, readonly field: string, problem: string, options?: ErrorOptions) {
-    super(`superstep: the checkpoint of run ${runId} cannot be read: ${field}: ${problem}`, {
-      runId,
-      field,
-      problem,
-    }, options);
+    super(
+      `superstep: the checkpoint of run ${runId} cannot be read: ${field}: ${problem}; run the code that wrote it, or ` +
+        "restore the store",
+      {
+        runId,
+        field,
+        problem,
+      },
+      options,
+    );
   }
 }
 
 /** A record that does not follow the head. */
 export class RevisionConflictError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "RevisionConflictError";
+  /** The stable code. */
   override readonly code = "REVISION_CONFLICT";
+  /** `expected`: the revision that would have followed; `actual`: the one that was offered. */
   constructor(readonly runId: string, readonly expected: number, readonly actual: number) {
     super(
       `superstep: revision conflict on run ${runId}: the store needed revision ${expected} next, ${actual} was offered; ` +
@@ -49,17 +62,23 @@ export class RevisionConflictError extends SuperstepError {
 
 /** A mailbox that changed since it was read. */
 export class MailboxConflictError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "MailboxConflictError";
+  /** The stable code. */
   override readonly code = "MAILBOX_CONFLICT";
+  /** `runId`: the run whose mailbox was to be set. */
   constructor(readonly runId: string) {
-    super(`superstep: the mailbox of run ${runId} has changed since it was read`, { runId });
+    super(`superstep: the mailbox of run ${runId} has changed since it was read; read it again`, { runId });
   }
 }
 
 /** A store that failed, or whose answer is not known. */
 export class StoreError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "StoreError";
+  /** The stable code. */
   override readonly code = "STORE";
+  /** `op`: the call of the store that failed. */
   constructor(readonly op: string, problem: string, options?: ErrorOptions & { readonly runId?: string }) {
     super(
       `superstep: store ${op} failed${options?.runId ? ` for run ${options.runId}` : ""}: ${problem}`,

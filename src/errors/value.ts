@@ -13,8 +13,14 @@ export type AnswerRefusal =
 
 /** An answer that was not accepted; nothing has changed. */
 export class AnswerError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "AnswerError";
+  /** The stable code. */
   override readonly code = "ANSWER";
+  /**
+   * `reason`: why; `waitId`: the wait, where one was found; `revision`: that of the accepted answer, where
+   * there is one.
+   */
   constructor(
     readonly reason: AnswerRefusal,
     readonly runId: string,
@@ -40,8 +46,11 @@ export class AnswerError extends SuperstepError {
 
 /** An input, state or answer that its schema refuses. */
 export class ValidationError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "ValidationError";
+  /** The stable code. */
   override readonly code = "VALIDATION";
+  /** `what`: the value that was judged; `issues`: what its schema has against it, by path. */
   constructor(
     readonly what: string,
     readonly issues: readonly { readonly path: string; readonly message: string }[],
@@ -56,8 +65,11 @@ export class ValidationError extends SuperstepError {
 
 /** A value that cannot be stored and read back equal. */
 export class SerializationError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "SerializationError";
+  /** The stable code. */
   override readonly code = "SERIALIZATION";
+  /** `what`: the value that was to be stored; `path`: the place in it; `type`: what was found there. */
   constructor(
     readonly what: string,
     readonly path: string,
@@ -75,8 +87,11 @@ export class SerializationError extends SuperstepError {
 
 /** A reducer that did what its draft does not allow. The state is as it was before. */
 export class ReducerError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "ReducerError";
+  /** The stable code. */
   override readonly code = "REDUCER";
+  /** `what`: the reducer; `path`: the place in the state, where there is one. */
   constructor(readonly what: string, problem: string, readonly path?: string, options?: ErrorOptions) {
     super(`superstep: ${what} ${problem}`, { what, ...(path === undefined ? {} : { path }) }, options);
   }
@@ -84,8 +99,11 @@ export class ReducerError extends SuperstepError {
 
 /** A state, output or record above its ceiling. */
 export class StateSizeError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "StateSizeError";
+  /** The stable code. */
   override readonly code = "STATE_SIZE";
+  /** `bytes`: the size of `what`; `max`: the ceiling; `largest`: its largest field. */
   constructor(readonly what: string, readonly bytes: number, readonly max: number, readonly largest: string) {
     super(
       `superstep: ${what} takes ${bytes} bytes, at most ${max} are allowed; the largest field is ${largest}. ` +

@@ -2,8 +2,11 @@ import { SuperstepError, userFault } from "./base.ts";
 
 /** A vertex that failed, with the code that failed in it and the attempt it failed at. */
 export class VertexError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "VertexError";
+  /** The stable code. */
   override readonly code = "VERTEX";
+  /** `phase`: the user code that failed; `attempt`: from 1; the cause is what was thrown. */
   constructor(
     readonly vertexId: string,
     readonly vertexRunId: string,
@@ -24,9 +27,13 @@ export class VertexError extends SuperstepError {
 
 /** Thrown by a task: never retried. */
 export class FatalError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "FatalError";
+  /** The stable code. */
   override readonly code = "FATAL";
+  /** Storable data about the failure; `record` and `failure.data` have it. */
   readonly data?: unknown;
+  /** `options.data`: storable data for `record` and for whoever reads the failure. */
   constructor(message: string, options?: ErrorOptions & { readonly data?: unknown }) {
     super(message, {}, options);
     if (options && "data" in options) this.data = options.data;
@@ -38,9 +45,13 @@ export class FatalError extends SuperstepError {
  * `"30s"`.
  */
 export class RetryLater extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "RetryLater";
+  /** The stable code. */
   override readonly code = "RETRY_LATER";
+  /** Storable data about the failure; `record` and `failure.data` have it. */
   readonly data?: unknown;
+  /** `delay`: milliseconds, or a text such as `"30s"`; `options.data`: storable data about the failure. */
   constructor(
     readonly delay: number | `${number}${string}`,
     message?: string,
@@ -53,8 +64,11 @@ export class RetryLater extends SuperstepError {
 
 /** An attempt or an execution took longer than its policy allows. */
 export class VertexTimeoutError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "VertexTimeoutError";
+  /** The stable code. */
   override readonly code = "VERTEX_TIMEOUT";
+  /** `ms`: the limit of one attempt, or of all attempts together. */
   constructor(readonly vertexId: string, readonly scope: "attempt" | "total", readonly ms: number) {
     super(
       `superstep: vertex ${vertexId} timed out: ${
@@ -67,8 +81,11 @@ export class VertexTimeoutError extends SuperstepError {
 
 /** A wait whose deadline passed before an answer came. */
 export class WaitExpiredError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "WaitExpiredError";
+  /** The stable code. */
   override readonly code = "WAIT_EXPIRED";
+  /** `waitName`: the name of the wait; `waitId`: the id of its opening. */
   constructor(readonly waitName: string, readonly waitId: string) {
     super(`superstep: wait ${waitName} (${waitId}) expired before it was answered`, { waitName, waitId });
   }
@@ -76,8 +93,11 @@ export class WaitExpiredError extends SuperstepError {
 
 /** A context used where it must not be: after its body settled, twice under one name, or for an undeclared wait. */
 export class ContextError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "ContextError";
+  /** The stable code. */
   override readonly code = "CONTEXT";
+  /** Says what was done and what to do instead. */
   constructor(problem: string, fields: Readonly<Record<string, unknown>> = {}) {
     super(`superstep: ${problem}`, fields);
   }

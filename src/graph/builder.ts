@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   BuildError,
   DuplicateConditionalEdgeError,
@@ -18,6 +17,7 @@ import type {
   TaskSource,
 } from "../model/definition.ts";
 import { compareIds, isId } from "../model/ids.ts";
+import type { Schema } from "../model/schema.ts";
 import { versionOf } from "./canonical.ts";
 import { frozenMap, frozenSet } from "./frozen.ts";
 import { compileHandlers, compileRetry, compileTimeout, compileWaits, refuser, shown } from "./policies.ts";
@@ -32,11 +32,12 @@ export interface GraphOptions<S, I = unknown> {
   /** Raise it when the code changes so that waiting runs must not go on with it. A whole number. @default 0 */
   readonly version?: number;
   /** Validates inputs and states. Anything that implements Standard Schema; zod is the tested one. */
-  readonly schema?: StandardSchemaV1<I, S>;
+  readonly schema?: Schema<I, S>;
 }
 
 /** Where runs of a graph begin and end. */
 export interface GraphEnds {
+  /** The vertex that runs first. */
   readonly entry: string;
   /** One or more vertices; a run completes when one of them has run and nothing is left to run. */
   readonly finish: string | readonly string[];
@@ -44,8 +45,11 @@ export interface GraphEnds {
 
 /** What a builder holds so far, in the order it was added. */
 export interface GraphContents {
+  /** The ids of the vertices. */
   readonly vertices: readonly string[];
+  /** The static edges. */
   readonly edges: readonly { readonly from: string; readonly to: string }[];
+  /** The conditional edges, their targets sorted. */
   readonly conditions: readonly { readonly from: string; readonly targets: readonly string[] }[];
 }
 
@@ -81,15 +85,21 @@ interface ErasedVertex<S> extends VertexBase<S> {
  * ```
  */
 export class GraphBuilder<S, I = unknown> {
+  /** As given. */
   readonly id: string;
+  /** As given, or 0. */
   readonly version: number;
-  readonly #schema: StandardSchemaV1<I, S> | undefined;
+  readonly #schema: Schema<I, S> | undefined;
   readonly #vertices = new Map<string, AddedVertex<S>>();
   readonly #edges: { readonly from: string; readonly to: string }[] = [];
   readonly #conditions = new Map<string, CompiledCondition<S>>();
   readonly #schedules: CompiledSchedule[] = [];
 
-  /** @throws {BuildError} when the id, the version or the schema is not one */
+  /**
+   * Begins a graph without vertices.
+   *
+   * @throws {BuildError} when the id, the version or the schema is not one
+   */
   constructor(options: GraphOptions<S, I>) {
     const { id, version = 0, schema } = options;
     if (!isId(id)) throw new BuildError("Graph", idProblem("the graph's id", id));
@@ -114,6 +124,7 @@ export class GraphBuilder<S, I = unknown> {
    * @throws {DuplicateVertexError} when the id is bound already
    */
   addVertex<I, O>(vertex: SingleVertex<S, I, O>): this;
+  /** Binds a task as a map vertex: one execution per item that `each` gives. */
   addVertex<I, O>(vertex: MapVertex<S, I, O>): this;
   addVertex(vertex: ErasedVertex<S>): this {
     const { id, label = "", join = "any", task, select, each, reduce } = vertex;

@@ -6,22 +6,31 @@ import { compareIds } from "../model/ids.ts";
  * list is sorted, apart from the error routes of one vertex, which stand in the order they are asked.
  */
 export interface Topology {
+  /** The pinned id of the graph. */
   readonly id: string;
+  /** sha256 of the canonical form, a colon, the user's version. */
   readonly version: string;
+  /** The vertex that runs first. */
   readonly entry: string;
+  /** The vertices after which a run may complete. */
   readonly finishes: readonly string[];
+  /** Every vertex. */
   readonly vertices: readonly TopologyVertex[];
   /** Static edges; one that was declared twice is listed twice. */
   readonly edges: readonly { readonly from: string; readonly to: string }[];
+  /** For each vertex with a `pick`, what it may return. */
   readonly conditions: readonly { readonly from: string; readonly targets: readonly string[] }[];
+  /** Where vertices lead when they fail. */
   readonly errorRoutes: readonly { readonly from: string; readonly to: string }[];
 }
 
 /** One vertex of a {@link Topology}. */
 export interface TopologyVertex {
+  /** The pinned id of the vertex. */
   readonly id: string;
   /** Empty when none was given. */
   readonly label: string;
+  /** Whether it waits for every in-edge that can still arrive. */
   readonly join: "any" | "all";
   /** Whether it is a map vertex. */
   readonly each: boolean;

@@ -28,20 +28,24 @@ export type OnErrorOption<S> = "pause" | ErrorHandler<S>;
 
 /** A vertex with one input per step. */
 export interface SingleVertex<S, I, O> extends VertexBase<S> {
+  /** The task, or its class, which `provide` instantiates. */
   readonly task: TaskBinding<I, O>;
   /** The task's input, from the state. Synchronous and pure. */
   readonly select: (state: Readonly<S>) => NoInfer<I>;
   /** Folds the output in: changes the draft, or returns a new state. Synchronous and pure. */
   readonly reduce: (state: S, output: NoInfer<O>) => S | void;
+  /** Not together with `select`. */
   readonly each?: never;
 }
 
 /** A map vertex: one execution per item, in parallel. */
 export interface MapVertex<S, I, O> extends VertexBase<S> {
+  /** The task, or its class, which `provide` instantiates. */
   readonly task: TaskBinding<I, O>;
   /** The task's inputs, from the state. Synchronous and pure. */
   readonly each: (state: Readonly<S>) => readonly NoInfer<I>[];
   /** Folds the outputs in, which come in item order: changes the draft, or returns a new state. */
   readonly reduce: (state: S, outputs: NoInfer<O>[]) => S | void;
+  /** Not together with `each`. */
   readonly select?: never;
 }

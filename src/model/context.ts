@@ -1,13 +1,16 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Duration } from "./durations.ts";
+import type { Schema } from "./schema.ts";
 import type { WaitDefinition } from "./wait.ts";
 
 /** What a task's body sees of the run it works for. */
 export interface TaskContext {
   /** Aborted on timeout, cancel, deadline, shutdown and lost ownership; the reason is a typed error. */
   readonly signal: AbortSignal;
+  /** The id of the graph. */
   readonly graphId: string;
+  /** The id of the run. */
   readonly runId: string;
+  /** The id of the vertex that the task is bound to. */
   readonly vertexId: string;
   /** The id of this execution; the same in every attempt and re-run, new after a failed vertex is resumed. */
   readonly vertexRunId: string;
@@ -36,9 +39,9 @@ export interface TaskContext {
   /** Pauses for an undeclared answer, read by `answer` when the body runs again. Write `return ctx.interrupt(…)`. */
   interrupt(info?: unknown, options?: InterruptOptions): never;
   /** The answer to the latest `interrupt` of this execution, or `undefined` when there is none yet. */
-  answer<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined;
+  answer<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined;
   /** The continuation stored with the latest `interrupt` of this execution. */
-  continuation<T = unknown>(schema?: StandardSchemaV1<unknown, T>): { readonly value: T } | undefined;
+  continuation<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined;
   /** Sends an ephemeral event to `handle.events()`; nothing is recorded. */
   emit(type: string, data?: unknown): void;
   /** Writes a line to the runner's logger with the ids of this execution. */
@@ -47,14 +50,16 @@ export interface TaskContext {
 
 /** What the function of a `once` sees. */
 export interface OnceContext {
+  /** That of the attempt. */
   readonly signal: AbortSignal;
+  /** `<idempotencyKey>/once=<name>`: the same whenever the function runs again. */
   readonly idempotencyKey: string;
 }
 
 /** Options of `ctx.once`. */
 export interface OnceOptions<T> {
   /** Checks the result when it is recorded and when it is read back. */
-  readonly schema?: StandardSchemaV1<unknown, T>;
+  readonly schema?: Schema<unknown, T>;
 }
 
 /** Options of `ctx.waitFor`. */

@@ -1,11 +1,12 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { TaskContext } from "./context.ts";
 import type { Duration } from "./durations.ts";
 import type { VertexFailure } from "./failure.ts";
+import type { Schema } from "./schema.ts";
 import type { WaitDefinition } from "./wait.ts";
 
 /** A reusable unit of work. It knows no graph and no state. */
 export interface Task<I, O> {
+  /** Does the work. Called again, with the same input, after every wait, retry and crash. */
   execute(input: I, ctx: TaskContext): O | Promise<O>;
 }
 
@@ -14,6 +15,7 @@ export interface Task<I, O> {
  * parameters are compared strictly: `string | undefined` must not pass for `string`.
  */
 export interface TaskShape<I, O> {
+  /** As in {@link Task}. */
   readonly execute: (input: I, ctx: TaskContext) => O | Promise<O>;
 }
 
@@ -32,10 +34,11 @@ export interface RetryPolicy {
 
 /** Exponential backoff: `initial * factor^(attempt - 1)`, at most `max`. */
 export interface BackoffOptions {
+  /** The first pause. */
   readonly initial: Duration;
-  /** @default 2 */
+  /** What each pause is multiplied by to give the next. @default 2 */
   readonly factor?: number;
-  /** @default no limit */
+  /** The longest pause. @default no limit */
   readonly max?: Duration;
   /** Draws each pause from the upper half of its span. @default false */
   readonly jitter?: boolean;
@@ -80,12 +83,17 @@ export type TaskSource =
  * inputs that its schema accepts.
  */
 export interface CompiledGraph<S, I = unknown> {
+  /** The pinned id. */
   readonly id: string;
   /** sha256 of the canonical form, a colon, the user's version. */
   readonly version: string;
-  readonly schema: StandardSchemaV1<I, S> | undefined;
+  /** Judges inputs, and states whenever they change or are loaded. */
+  readonly schema: Schema<I, S> | undefined;
+  /** The vertex that runs first. */
   readonly entry: string;
+  /** The vertices after which a run may complete. */
   readonly finishes: ReadonlySet<string>;
+  /** Every vertex by id. */
   readonly vertices: ReadonlyMap<string, CompiledVertex<S>>;
   /** When workers start runs by themselves; no part of the version. */
   readonly schedules: readonly CompiledSchedule[];
@@ -114,10 +122,15 @@ export interface ScheduleOptions<I = unknown> {
 
 /** A schedule of a {@link CompiledGraph}. Times are milliseconds since the epoch. */
 export interface CompiledSchedule {
+  /** Names the schedule in its graph. */
   readonly id: string;
+  /** The cron expression. */
   readonly expression: string;
+  /** An IANA time zone. */
   readonly timezone: string;
+  /** What happens to missed ticks. */
   readonly onMissed: "skip" | "one" | "all";
+  /** What the run of a tick begins with. */
   readonly input: (tick: Date) => unknown;
   /** The first tick after a time; `undefined` when there is none. */
   next(after: number): number | undefined;
@@ -127,22 +140,33 @@ export interface CompiledSchedule {
 
 /** One vertex of a {@link CompiledGraph}, its policies as plain numbers. */
 export interface CompiledVertex<S> {
+  /** The pinned id. */
   readonly id: string;
+  /** A readable name for drawings; empty when none was given. */
   readonly label: string;
+  /** Whether a run may complete once it has run. */
   readonly finish: boolean;
+  /** Whether it waits for every in-edge that can still arrive. */
   readonly join: "any" | "all";
+  /** The task, or its class. */
   readonly task: TaskSource;
   /** Exactly one of `select` and `each` is present; `each` makes a map vertex. */
   readonly select: ((state: S) => unknown) | undefined;
+  /** The inputs of a map vertex, from the state. */
   readonly each: ((state: S) => readonly unknown[]) | undefined;
+  /** Folds the output into the state. */
   readonly reduce: (state: S, output: unknown) => S | void;
+  /** The declared waits by name. */
   readonly waits: ReadonlyMap<string, WaitDefinition>;
+  /** How failed attempts are tried again. */
   readonly retry: CompiledRetry;
+  /** How long attempts may take. */
   readonly timeout: CompiledTimeout;
   /** In the order they are asked; none means that a failure pauses the run. */
   readonly handlers: readonly ErrorHandler<S>[];
   /** Static targets, sorted; a doubled edge is listed twice. */
   readonly edges: readonly string[];
+  /** The conditional edge, if there is one. */
   readonly condition: CompiledCondition<S> | undefined;
   /** Every distinct vertex with an edge of any kind to this one, sorted. */
   readonly sources: readonly string[];
@@ -152,13 +176,17 @@ export interface CompiledVertex<S> {
 
 /** A conditional edge. */
 export interface CompiledCondition<S> {
+  /** What `pick` may return, sorted. */
   readonly targets: readonly string[];
+  /** Chooses among the targets, from the state after the step. */
   readonly pick: (state: S) => string | readonly string[];
 }
 
 /** A retry policy as plain numbers. */
 export interface CompiledRetry {
+  /** All attempts, the first included. */
   readonly maxAttempts: number;
+  /** The pause before the next attempt, in milliseconds; `undefined` for none. */
   readonly backoff:
     | {
       readonly initialMs: number;
@@ -168,11 +196,14 @@ export interface CompiledRetry {
     }
     | ((attempt: number, error: unknown) => Duration)
     | undefined;
+  /** Whether an error is worth another attempt; `undefined`: every one is. */
   readonly retryIf: ((error: unknown) => boolean) | undefined;
 }
 
 /** A timeout policy as plain numbers. */
 export interface CompiledTimeout {
+  /** The longest time of one attempt. */
   readonly attemptMs: number | undefined;
+  /** The longest time of all attempts and backoff together. */
   readonly totalMs: number | undefined;
 }

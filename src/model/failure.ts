@@ -12,13 +12,17 @@ export type FaultPhase =
 
 /** A failure as plain data: what `record` receives, the same live and after a reload. */
 export interface VertexFailure {
+  /** The name of the error. */
   readonly name: string;
+  /** The text of the error. */
   readonly message: string;
+  /** The `code` of the error, where it is a text. */
   readonly code?: string;
   /** The attempt that failed for good, from 1. */
   readonly attempt: number;
   /** The `data` field of the error that was thrown, where it had a serialisable one. */
   readonly data?: unknown;
+  /** The user code that failed. */
   readonly phase: FaultPhase;
   /** The failed items of a map vertex, in item order. */
   readonly failures?: readonly ItemFailure[];
@@ -26,5 +30,6 @@ export interface VertexFailure {
 
 /** The failure of one item of a map vertex. */
 export interface ItemFailure extends VertexFailure {
+  /** The index of the item. */
   readonly item: number;
 }

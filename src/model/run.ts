@@ -12,27 +12,43 @@ export type Phase = "routed" | "running" | "paused" | "halted";
 
 /** The identity and bookkeeping of a run. Times are milliseconds since the epoch. */
 export interface RunRecord {
+  /** A UUIDv7, or the id given to `start`. */
   readonly runId: string;
+  /** The graph that it runs. */
   readonly graphId: string;
+  /** The version of the graph that it was begun under. */
   readonly graphVersion: string;
+  /** What it is at. */
   readonly status: RunStatus;
+  /** Why it is interrupted, if it is. */
   readonly reason?: InterruptReason;
+  /** Why it was cancelled, if it was. */
   readonly cancelReason?: string;
   /** The index of the newest super-step that has begun; 0 before the first one. */
   readonly step: number;
+  /** The number of its newest record, from 0. */
   readonly revision: number;
   /** The id of the process that owns the run, while one does. */
   readonly owner?: string;
   /** Takeovers from dead owners since the last record of real progress. */
   readonly recoveries: number;
+  /** When it was started or submitted. */
   readonly createdAt: number;
+  /** When a process first began to work on it. */
   readonly startedAt?: number;
+  /** When its newest record was written. */
   readonly updatedAt: number;
+  /** When it was last interrupted. */
   readonly interruptedAt?: number;
+  /** When it completed. */
   readonly completedAt?: number;
+  /** When it was cancelled. */
   readonly cancelledAt?: number;
+  /** When it is cancelled if it is not over. @default never */
   readonly deadline?: number;
+  /** The most super-steps. */
   readonly maxSteps: number;
+  /** Words by which `list` finds it, sorted. */
   readonly tags: readonly string[];
   /** The canonical digest of the input as given to `start`. */
   readonly inputDigest: string;
@@ -42,22 +58,29 @@ export interface RunRecord {
 
 /** The run and revision that a fork was made of. */
 export interface RunParent {
+  /** The run that was forked. */
   readonly runId: string;
+  /** The record that it was forked after. */
   readonly revision: number;
 }
 
 /** One edge taken: from a vertex that finished to one that it activated. */
 export interface Route {
+  /** The vertex that finished. */
   readonly from: string;
+  /** The vertex that it activated. */
   readonly to: string;
+  /** Whether the edge is static, was picked, or leads on from a failure. */
   readonly kind: "static" | "conditional" | "error";
 }
 
 /** A run-level fault. */
 export interface Halt {
+  /** What went wrong. */
   readonly kind: HaltKind;
   /** For `max_steps` the step that was refused, otherwise the step that had just run. */
   readonly step: number;
+  /** In words. */
   readonly message: string;
   /** The vertex at fault, where there is one. */
   readonly vertexId?: string;

@@ -1,14 +1,16 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "./durations.ts";
 import { isId } from "./ids.ts";
+import type { Schema } from "./schema.ts";
 
 /**
  * An awaited answer: its name, the schema its value must satisfy, and how long it stays open by default. `T` is the type
  * of the answer as the body gets it, `A` that of what may be given as one.
  */
 export interface WaitDefinition<T = unknown, A = unknown> {
+  /** Unique among the waits of a vertex. */
   readonly name: string;
-  readonly schema: StandardSchemaV1<A, T>;
+  /** Judges an answer when it is given and when it is read. */
+  readonly schema: Schema<A, T>;
   /** How long after its opening the wait expires. @default never */
   readonly deadline?: Duration;
 }

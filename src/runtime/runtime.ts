@@ -20,6 +20,7 @@ export interface Runtime {
 
 /** A pending call that can be dropped. */
 export interface Timer {
+  /** After it the callback is not called any more. */
   cancel(): void;
 }
 

@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { nameOf } from "../decorators/annotation.ts";
 import {
   type AnyClass,
@@ -15,6 +14,7 @@ import { BuildError, DuplicateVertexError, isSuperstepError, type SuperstepError
 import { GraphBuilder, type GraphEnds, type SingleVertex } from "../graph/mod.ts";
 import type { CompiledGraph, ScheduleOptions } from "../model/definition.ts";
 import { compareIds } from "../model/ids.ts";
+import type { Schema } from "../model/schema.ts";
 import { policiesOf, undefinedGraph } from "./policies.ts";
 
 /** A workflow's graph, or everything that stands in its way. */
@@ -88,7 +88,7 @@ export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
 function newBuilder<S, I>(workflow: WorkflowClass<S, I>): GraphBuilder<S, I> {
   const { id, version } = graphRecordOf(workflow);
   // The type of the class is that of its schema.
-  const schema = readInherited(workflow, records.schema) as StandardSchemaV1<I, S>;
+  const schema = readInherited(workflow, records.schema) as Schema<I, S>;
   return new GraphBuilder<S, I>({ id, schema, ...(version === undefined ? {} : { version }) });
 }
 

@@ -16,8 +16,11 @@ import { loadSources } from "./sources.ts";
 
 /** A workflow that {@link scan} found. */
 export interface ScannedWorkflow {
+  /** The pinned id of its graph. */
   readonly id: string;
+  /** The workflow class; `compile` takes it. */
   readonly workflow: WorkflowClass<unknown>;
+  /** Its graph; `compile` takes it, too. */
   readonly graph: CompiledGraph<unknown>;
 }
 

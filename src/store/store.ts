@@ -19,9 +19,12 @@
  *    read any more; records from the cut on and the parts that were to be kept are read as before, always.
  */
 export interface Store {
+  /** What it is and can do. */
   readonly info: StoreInfo;
 
+  /** Adds the next record of a run, with everything that changes with it. */
   append(runId: string, revision: number, entry: AppendEntry, options?: CallOptions): Promise<Appended>;
+  /** Sets the mailbox of a run, and what changes with it; no record is added. Returns its new version. */
   post(runId: string, entry: PostEntry, options?: CallOptions): Promise<{ readonly mailbox: string }>;
 
   /** Head, mailbox and the records since the newest snapshot (it included), or `undefined` for an unknown run. */
@@ -55,12 +58,14 @@ export interface Store {
   /** Runs whose wake is due at `until` or before, earliest first. */
   wakes(until: number, limit: number, options?: WakeOptions): Promise<readonly WakeRow[]>;
 
+  /** The processes that own runs. */
   readonly owners: Owners;
 
   /** Removes the beginning of a history. Resumable: whoever trims or purges the run next finishes the work. */
   trim(runId: string, cut: Cut, options?: CallOptions): Promise<void>;
   /** Removes a run and everything of it. Resumable: calling it again after a crash finishes the work. */
   purge(runId: string, options?: PurgeOptions): Promise<void>;
+  /** Lets go of files and handles; no call may follow. */
   close(): Promise<void>;
 }
 
@@ -74,6 +79,7 @@ export interface StoreInfo {
 
 /** Options of every call. */
 export interface CallOptions {
+  /** Aborting it ends the call. */
   readonly signal?: AbortSignal;
 }
 
@@ -101,7 +107,9 @@ export interface Cut {
 
 /** Where the head of a run was when it was last seen; given by the store, never made up. */
 export interface Position {
+  /** The revision of the head. */
   readonly revision: number;
+  /** Tells a run from one that had its id before and was purged. */
   readonly epoch: string;
   /** The store's own token of that head. */
   readonly token: string;
@@ -113,6 +121,7 @@ export interface AppendEntry {
   readonly appendId: string;
   /** The head that this record follows; `null` for a new run. */
   readonly at: Position | null;
+  /** The record, encoded. */
   readonly record: Uint8Array;
   /** Large pieces of the state, read back by revision and index. */
   readonly parts: readonly Uint8Array[];
@@ -124,27 +133,37 @@ export interface AppendEntry {
   readonly owner: string | null;
   /** An owner whose key must not exist: the dead one that a claim replaces. */
   readonly absent?: string | undefined;
+  /** The mailbox to set, if one. */
   readonly mailbox?: MailboxWrite | undefined;
+  /** The index rows to change, if any. */
   readonly index?: IndexChanges | undefined;
 }
 
 /** A mailbox to set if it still has the version given; `null` is the version of one that does not exist yet. */
 export interface MailboxWrite {
+  /** The version that it must have. */
   readonly version: string | null;
+  /** What it holds afterwards, encoded. */
   readonly value: Uint8Array;
 }
 
 /** What an append changes beside the record. Every `from` is what the row holds now, so nothing need be read. */
 export interface IndexChanges {
+  /** The row of the run in the catalog. */
   readonly catalog?: { readonly from?: CatalogRow; readonly to: CatalogRow };
+  /** Waits that open. */
   readonly opened?: readonly WaitRow[];
+  /** Waits that close. */
   readonly closed?: readonly ClosedWait[];
+  /** When the run is to be woken. */
   readonly wake?: { readonly from?: WakeRow; readonly to?: WakeRow };
+  /** Whom the run belongs to. */
   readonly owned?: { readonly from?: string; readonly to?: string };
 }
 
 /** What became of an append. */
 export interface Appended {
+  /** Where the head is now. */
   readonly position: Position;
   /** The new version of the mailbox, when the append set it. */
   readonly mailbox?: string;
@@ -152,9 +171,13 @@ export interface Appended {
 
 /** A change of a mailbox that moves no head: an accepted answer, a cancellation. */
 export interface PostEntry {
+  /** Unique to this post; a retry of it carries the same. */
   readonly postId: string;
+  /** The mailbox to set. */
   readonly mailbox: MailboxWrite;
+  /** Waits that close. */
   readonly closed?: readonly ClosedWait[];
+  /** When the run is to be woken. */
   readonly wake?: { readonly from?: WakeRow; readonly to?: WakeRow };
   /** The owner to poke, so that it reads the mailbox soon. */
   readonly poke?: string;
@@ -162,30 +185,41 @@ export interface PostEntry {
 
 /** A record as it was appended. */
 export interface StoredRecord {
+  /** Its number, from 0. */
   readonly revision: number;
+  /** The id of the append that wrote it. */
   readonly appendId: string;
+  /** The record, encoded. */
   readonly bytes: Uint8Array;
 }
 
 /** A part of a record. */
 export interface PartRef {
+  /** The record that it belongs to. */
   readonly revision: number;
+  /** Its place among the parts of the record, from 0. */
   readonly index: number;
 }
 
 /** The end of a run's history. */
 export interface Tail {
+  /** Where the head is. */
   readonly position: Position;
+  /** The owner that the head names. */
   readonly owner: string | null;
+  /** The mailbox, if there is one. */
   readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  /** The newest snapshot and what follows it, in order. */
   readonly records: readonly StoredRecord[];
 }
 
 /** What `inspect` found. */
 export interface Inspection {
+  /** The head, if the run exists. */
   readonly head: { readonly position: Position; readonly owner: string | null } | null;
   /** The append id of the record at the revision asked for. */
   readonly appendId: string | null;
+  /** The mailbox, if there is one. */
   readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
   /** Whether the owner key of the writer exists; true when no writer was named. */
   readonly writer: boolean;
@@ -193,44 +227,71 @@ export interface Inspection {
 
 /** What `wait` found. */
 export interface WaitLookup {
+  /** The head, if the run exists. */
   readonly head: { readonly position: Position; readonly owner: string | null } | null;
+  /** The mailbox, if there is one. */
   readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  /** The row of the wait while it is open. */
   readonly open: WaitRow | null;
+  /** Its tombstone once it is closed. */
   readonly closed: ClosedWait | null;
 }
 
 /** A run in the catalog; written when the status changes. */
 export interface CatalogRow {
+  /** The id of the run. */
   readonly runId: string;
+  /** The graph that it runs. */
   readonly graphId: string;
+  /** The version of that graph. */
   readonly graphVersion: string;
+  /** What it is at. */
   readonly status: string;
+  /** Why it is interrupted, if it is. */
   readonly reason?: string;
+  /** Words by which it is found, sorted. */
   readonly tags: readonly string[];
+  /** When it was started, in milliseconds since the epoch. */
   readonly createdAt: number;
+  /** When its status changed last, in milliseconds since the epoch. */
   readonly updatedAt: number;
+  /** The index of its newest step then. */
   readonly step: number;
+  /** Its newest revision then. */
   readonly revision: number;
+  /** How many waits were open then. */
   readonly openWaits: number;
 }
 
 /** Which runs to list. Every field given must hold. */
 export interface CatalogQuery extends PageQuery {
+  /** Runs of this graph. */
   readonly graphId?: string;
+  /** Runs of this status. */
   readonly status?: string;
+  /** Runs that are interrupted for this reason. */
   readonly reason?: string;
+  /** Runs with this tag. */
   readonly tag?: string;
 }
 
 /** An open wait. */
 export interface WaitRow {
+  /** The run that waits. */
   readonly runId: string;
+  /** The id of the opening. */
   readonly waitId: string;
+  /** The graph that the run runs. */
   readonly graphId: string;
+  /** The vertex that waits. */
   readonly vertexId: string;
+  /** The index of the item that waits, in a map vertex. */
   readonly item?: number;
+  /** The name of the wait. */
   readonly name: string;
+  /** When it was opened, in milliseconds since the epoch. */
   readonly openedAt: number;
+  /** When it expires, in milliseconds since the epoch. */
   readonly deadline?: number;
   /** Encoded by the checkpoint log: info and JSON Schema. */
   readonly body: Uint8Array;
@@ -238,10 +299,13 @@ export interface WaitRow {
 
 /** The tombstone of a wait. */
 export interface ClosedWait {
+  /** The run that waited. */
   readonly runId: string;
+  /** The id of the opening. */
   readonly waitId: string;
   /** When it was opened: the place of the row that this one replaces. */
   readonly openedAt: number;
+  /** Why it is closed. */
   readonly reason: string;
   /** The revision of the run when it was closed. */
   readonly revision: number;
@@ -249,13 +313,17 @@ export interface ClosedWait {
 
 /** Which open waits to list. Every field given must hold. */
 export interface WaitQuery extends PageQuery {
+  /** Waits of this run. */
   readonly runId?: string;
+  /** Waits of runs of this graph. */
   readonly graphId?: string;
+  /** Waits of this name. */
   readonly name?: string;
 }
 
 /** Where a page begins and how long it may be. */
 export interface PageQuery {
+  /** Where the page before ended. @default the first page */
   readonly cursor?: string;
   /**
    * At most 1000; a page may be asked to be longer but is not.
@@ -266,15 +334,21 @@ export interface PageQuery {
 
 /** One page of rows; `cursor` is absent on the last one. */
 export interface Page<T> {
+  /** The rows, in order. */
   readonly rows: readonly T[];
+  /** What the query of the next page takes. */
   readonly cursor?: string;
 }
 
 /** A run to be woken. */
 export interface WakeRow {
+  /** The run to wake. */
   readonly runId: string;
+  /** The graph that it runs. */
   readonly graphId: string;
+  /** The version of that graph. */
   readonly graphVersion: string;
+  /** When, in milliseconds since the epoch. */
   readonly due: number;
 }
 
@@ -298,8 +372,11 @@ export interface Owners {
 
 /** An owner as others see it. */
 export interface OwnerRow {
+  /** The id that the process gave itself. */
   readonly ownerId: string;
+  /** When it last said that it lives, by its own clock, in milliseconds since the epoch. */
   readonly beatAt: number;
+  /** Changes with every beat. */
   readonly beatVersion: string;
   /** Whether its owner key is gone. */
   readonly buried: boolean;

@@ -8,12 +8,11 @@ import type { Effects } from "./crash_ledger.ts";
 import type { CrashPoint } from "./crash_store.ts";
 import type { FakeTask } from "./instrument.ts";
 
-type Provide = NonNullable<CompileOptions["provide"]>;
-
 /** One run, as a crash test lives it again and again. It must do the same every time it is not stopped. */
 export interface CrashScenario<S, I = unknown> {
+  /** What the run starts with. */
   readonly input: I;
-  /** @default "crash-test" */
+  /** The id of the run. @default "crash-test" */
   readonly runId?: string;
   /** How the run is started. @default none */
   readonly options?: Omit<StartOptions, "runId" | "signal">;
@@ -22,7 +21,10 @@ export interface CrashScenario<S, I = unknown> {
   /** Fakes by vertex id, made for each engine; they tell `effects` what they do. @default none */
   readonly tasks?: (effects: Effects) => Readonly<Record<string, FakeTask>>;
   /** Makes the tasks that no fake stands for, as in `compile`. @default new cls() */
-  readonly provide?: (cls: Parameters<Provide>[0], effects: Effects) => unknown;
+  readonly provide?: (
+    cls: Parameters<NonNullable<CompileOptions["provide"]>>[0],
+    effects: Effects,
+  ) => unknown;
   /** Answers by the name of the wait; the same wait gets the same answer from every engine. @default none */
   readonly answers?: FakeAnswers;
   /** A store without this run; it is closed after the round. @default a new memory store */
@@ -41,7 +43,7 @@ export interface CrashScenario<S, I = unknown> {
   readonly outcome?: (result: RunResult<S>) => unknown;
   /** Rounds in which the engine that takes over is stopped as well, at writes drawn from `seed`. @default 20 */
   readonly secondCrashes?: number;
-  /** @default 1 */
+  /** Draws where second crashes happen, and what clocks and ids are like. @default 1 */
   readonly seed?: number;
 }
 

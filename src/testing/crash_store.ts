@@ -6,11 +6,13 @@ import type { VirtualClock } from "./virtual_clock.ts";
 export interface CrashPlan {
   /** From 1. */
   readonly write: number;
+  /** Whether the write is lost, or only its acknowledgement. */
   readonly when: "before" | "after";
 }
 
 /** Where an engine was stopped. */
 export interface CrashPoint extends CrashPlan {
+  /** The call of the store. */
   readonly op: StoreOp;
   /** Which engine of the round, from 1. */
   readonly engine: number;

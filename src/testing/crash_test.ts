@@ -19,6 +19,7 @@ export class CrashTestError extends AssertionError {
   /** Where its engines were stopped. */
   readonly crashes: readonly CrashPoint[];
 
+  /** `crashes`: where the engines were stopped, in order. */
   constructor(
     crashes: readonly CrashPoint[],
     problem: string,

@@ -19,15 +19,17 @@ export interface TestRunnerOptions extends Omit<CompileOptions, "store" | "runti
   readonly tasks?: Readonly<Record<string, FakeTask>>;
   /** Answers by the name of the wait. @default none, so that the run stays interrupted */
   readonly answers?: FakeAnswers;
-  /** @default a new virtual clock */
+  /** The time that the runner lives in. @default a new virtual clock */
   readonly clock?: VirtualClock;
-  /** @default a new memory store */
+  /** Where runs are kept. @default a new memory store */
   readonly store?: Store;
 }
 
 /** A runner under test, on virtual time. */
 export interface TestRunner<S, I = unknown> {
+  /** The runner itself; its calls move no time. */
   readonly runner: Runner<S, I>;
+  /** The time that the runner lives in. */
   readonly clock: VirtualClock;
   /** The store that the runner writes to. */
   readonly store: Store;

@@ -57,6 +57,7 @@ export class VirtualClock implements Runtime {
   #activity = 0;
   #held = 0;
 
+  /** Begins at a time of its own; nothing happens until it is moved. */
   constructor(options: VirtualClockOptions = {}) {
     this.#now = options.start ?? Date.UTC(2026, 0, 1);
     this.#seed = options.seed ?? 1;

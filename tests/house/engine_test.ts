@@ -5,7 +5,7 @@ import { closureOf, importsOf, isClockOrChance, placesOf, roomOf, show, sourceFi
 
 const PURE_CORE = "src/engine/superstep.ts";
 /** What the core may use from outside: none of these reads a clock, does I/O or waits. */
-const PURE_PACKAGES = ["@lukeed/ms", "mutative", "node:buffer", "node:crypto", "@standard-schema/spec"];
+const PURE_PACKAGES = ["@lukeed/ms", "mutative", "node:buffer", "node:crypto"];
 /** The seam itself, and everything that reaches a store. */
 const IMPURE = ["src/runtime/runtime.ts", "src/runtime/system.ts", "src/checkpoint/log.ts"];
 

@@ -16,6 +16,7 @@ import { vacate } from "../vacancy.ts";
 
 /** What became of a run that was to be cancelled. */
 export interface Cancellation {
+  /** The run that was to be cancelled. */
   readonly runId: string;
   /** `completed` when the run had reached its end before. */
   readonly status: "cancelled" | "completed";

@@ -15,7 +15,7 @@ export interface ForkOptions<S> {
   readonly state?: StateEdit<S>;
   /** The id of the new run. @default a new UUIDv7 */
   readonly runId?: string;
-  /** @default those of the run that is forked */
+  /** Words by which `list` finds the new run. @default those of the run that is forked */
   readonly tags?: readonly string[];
 }
 

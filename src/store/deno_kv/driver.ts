@@ -3,11 +3,14 @@ import { host, nativeOpenKv } from "../../runtime/host.ts";
 
 /** A part of a key. Numbers sort after texts and `true` after both, which ends a range. */
 export type KeyPart = string | number | boolean;
+/** A key: its parts in order. */
 export type Key = readonly KeyPart[];
 
 /** The few calls of a Deno KV handle that the adapter makes. `Deno.Kv` and the `Kv` of `@deno/kv` have them. */
 export interface KvDriver {
+  /** Reads entries in one go, in the order of the keys. */
   getMany(keys: readonly Key[], options?: { readonly consistency?: "strong" }): Promise<readonly KvEntry[]>;
+  /** Reads the entries of a range of keys. */
   list(
     selector: { readonly start: Key; readonly end: Key },
     options: {
@@ -17,22 +20,31 @@ export interface KvDriver {
       readonly consistency: "strong";
     },
   ): AsyncIterable<KvEntry>;
+  /** Begins an atomic operation. */
   atomic(): KvAtomic;
+  /** Closes the handle. */
   close(): void;
 }
 
 /** An entry as the driver reads it; an absent key has no versionstamp. */
 export interface KvEntry {
+  /** The key, as the driver has it. */
   readonly key: readonly unknown[];
+  /** The value; bytes, where superstep wrote it. */
   readonly value: unknown;
+  /** Changes with every write; `null` for an absent key. */
   readonly versionstamp: string | null;
 }
 
 /** One atomic operation. */
 export interface KvAtomic {
+  /** The operation succeeds only while the key has this versionstamp. */
   check(check: { readonly key: Key; readonly versionstamp: string | null }): this;
+  /** Sets a key. */
   set(key: Key, value: Uint8Array): this;
+  /** Deletes a key. */
   delete(key: Key): this;
+  /** Makes all of it or nothing. */
   commit(): Promise<{ readonly ok: true; readonly versionstamp: string } | { readonly ok: false }>;
 }
 

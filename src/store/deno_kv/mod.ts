@@ -20,7 +20,7 @@ import { type CommitEvent, Session } from "./session.ts";
 import { sweepStaging } from "./stage.ts";
 import { trim } from "./trim.ts";
 
-export type { KvAtomic, KvDriver, KvEntry } from "./driver.ts";
+export type { Key, KeyPart, KvAtomic, KvDriver, KvEntry } from "./driver.ts";
 export type { CommitEvent, CommitKind } from "./session.ts";
 
 /** How a Deno KV store is opened. */

@@ -9,8 +9,11 @@ import type { Check, Op } from "./op.ts";
 
 /** A commit, as a fault seam sees it: the `n`-th of this handle, about to be made or made. */
 export interface CommitEvent {
+  /** What it is for. */
   readonly kind: CommitKind;
+  /** Its number, from 1. */
   readonly n: number;
+  /** Whether it is about to be made, or made. */
   readonly phase: "before" | "after";
 }
 

@@ -3,6 +3,7 @@ import type { AppendEntry, CatalogRow, Position, Store, WaitRow } from "../../st
 
 /** A store opened for one test, on data of its own. */
 export interface OpenedStore {
+  /** A store that holds nothing. */
   readonly store: Store;
   /** Closes the store and opens its data again; a store that is not durable answers itself. */
   reopen(): Promise<Store>;
@@ -16,6 +17,7 @@ export interface OpenedStore {
 export interface StoreCase {
   /** The statements it covers, and what it says. */
   readonly title: string;
+  /** Rejects when the store does otherwise. */
   readonly run: (opened: OpenedStore) => Promise<void>;
 }
 
