@@ -1,152 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait, GraphBuilder } from "../../mod.ts";
-import type { InterruptedResult, Runner, RunResult, Store } from "../../mod.ts";
-import { gate, INPUT, interrupted, Lab, openId, recorded, recorder, type State } from "../waits/lab.ts";
-
-const Ok = defineWait("ok", z.string());
-
-/** Everything stored of a run, byte for byte. */
-async function stored(store: Store, runId: string): Promise<unknown> {
-  const tail = await store.tail(runId);
-  return [tail?.position, tail?.owner, tail?.mailbox, await store.range(runId, 0, 10_000)];
-}
-
-async function finish(lab: Lab, runner: Runner<State>, runId: string): Promise<RunResult<State>> {
-  return await lab.drive(runner.resume(runId));
-}
-
-/** The revision of the first record with such an event. */
-async function revisionWith(runner: Runner<State>, runId: string, type: string): Promise<number> {
-  return (await recorded(runner, runId)).findIndex((types) => types.includes(type));
-}
-
-/** `a`, then `b` that waits, then `c` that fails the first time it ever runs. */
-function story(lab: Lab) {
-  return lab.graph({
-    a: { body: () => "a", to: "b" },
-    b: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok), select: (s) => s.out.a, to: "c" },
-    c: {
-      select: (s) => s.out.b,
-      body: (_, b) => lab.count("c") === 1 ? Promise.reject(new Error("first")) : `c after ${b}`,
-    },
-  });
-}
-
-async function told(
-  lab: Lab,
-): Promise<{ readonly runner: Runner<State>; readonly failed: InterruptedResult<State> }> {
-  const runner = lab.engine(story(lab));
-  const paused = await lab.drive(runner.run(INPUT, { runId: "src", tags: ["t"] }));
-  await runner.answer("src", openId(paused, "ok"), "yes");
-  const failed = interrupted(await lab.drive(runner.resume("src")));
-  assert.equal(failed.reason, "errored");
-  return { runner, failed };
-}
-
-test("H2, FC-25: a fork of the failed step runs that vertex afresh and keeps the answer; its source is untouched, byte for byte", async () => {
-  const lab = new Lab();
-  const { runner, failed } = await told(lab);
-  const before = await stored(lab.store, "src");
-  const { runId } = await runner.fork("src", failed.run.revision);
-  const run = await runner.status(runId);
-  assert.deepEqual([run.status, run.owner, run.revision, run.parent, run.step, run.tags], [
-    "running",
-    undefined,
-    0,
-    { runId: "src", revision: failed.run.revision },
-    failed.run.step,
-    ["t"],
-  ]);
-  assert.notEqual(runId, "src");
-  const due = lab.clock.now();
-  const { graphId, graphVersion } = run;
-  assert.deepEqual(await lab.store.wakes(due, 10), [{ runId, graphId, graphVersion, due }]);
-  const [handle] = await lab.elsewhere(runner.graph).recover();
-  const result = await lab.drive(handle!.result());
-  assert.deepEqual([result.status, result.state.out.c, result.path], [
-    "completed",
-    "c after yes",
-    ["a", "b", "c"],
-  ]);
-  assert.deepEqual(["a", "b", "c"].map((id) => lab.count(id)), [1, 2, 2]);
-  assert.deepEqual(await stored(lab.store, "src"), before);
-});
-
-test("H2, FC-25: a fork of the pause asks again, under a new id; the answer of the source is no answer there", async () => {
-  const lab = new Lab();
-  const { runner } = await told(lab);
-  const paused = await revisionWith(runner, "src", "released");
-  const before = await stored(lab.store, "src");
-  const { runId } = await runner.fork("src", paused);
-  const again = interrupted(await finish(lab, runner, runId));
-  const [wait] = again.waits;
-  assert.deepEqual([again.reason, wait!.openedAt, again.waits.length], ["awaiting", lab.clock.now(), 1]);
-  const old = (await runner.history("src")).rows.flatMap((r) => r.events).find((e) => e.type === "opened");
-  assert.ok(old?.type === "opened");
-  assert.notEqual(wait!.waitId, old.id);
-  await lab.fails(runner.answer(runId, old.id, "old"), "AnswerError");
-  await runner.answer(runId, wait!.waitId, "other");
-  const done = await finish(lab, runner, runId);
-  assert.deepEqual([done.status, done.state.out], ["completed", { a: "a", b: "other", c: "c after other" }]);
-  assert.equal(lab.count("a"), 1);
-  assert.deepEqual(await stored(lab.store, "src"), before);
-});
-
-test("H2, FC-25: a fork from after the first vertex, with another state given whole or as an edit, goes on with that", async () => {
-  const lab = new Lab();
-  const { runner } = await told(lab);
-  const routed = await revisionWith(runner, "src", "routed");
-  const whole = { out: { a: "whole" }, log: ["mine"] };
-  const edits = [
-    whole,
-    (s: State) => void (s.out.a = "drafted"),
-    (s: State) => ({ ...s, out: { a: "returned" } }),
-  ];
-  for (const [i, state] of edits.entries()) {
-    const { runId } = await runner.fork("src", routed, { state, runId: `fork-${i}`, tags: ["x"] });
-    assert.equal(runId, `fork-${i}`);
-    const paused = interrupted(await finish(lab, runner, runId));
-    assert.equal(paused.state.out.a, ["whole", "drafted", "returned"][i]);
-    await runner.answer(runId, openId(paused, "ok"), "yes");
-    const result = await finish(lab, runner, runId);
-    assert.deepEqual([result.status, result.run.tags, lab.count("a")], ["completed", ["x"], 1]);
-  }
-  whole.out.a = "changed later";
-  assert.equal((await runner.get("fork-0")).state.out.a, "whole");
-});
-
-test("H2, FC-25: a fork of a fork, of a completed run at every revision, and of a purged source all come to an end", async () => {
-  const lab = new Lab();
-  const { runner } = await told(lab);
-  await finish(lab, runner, "src");
-  const { revision } = await runner.status("src");
-  const forks: string[] = [];
-  for (let at = 0; at <= revision; at++) forks.push((await runner.fork("src", at)).runId);
-  for (const [at, of] of forks.entries()) {
-    const second = await runner.fork(of, 0);
-    assert.deepEqual((await runner.status(second.runId)).parent, { runId: of, revision: 0 });
-    forks[at] = second.runId;
-    await lab.store.purge(of);
-  }
-  await lab.store.purge("src");
-  for (const [at, runId] of forks.entries()) {
-    let result: RunResult<State> = await lab.drive(
-      runner.resume(runId).catch(async (error) => {
-        assert.equal(error.name, "ResumeTerminalError");
-        return await runner.get(runId) as RunResult<State>;
-      }),
-    );
-    if (result.status === "interrupted") {
-      await runner.answer(runId, openId(result, "ok"), "yes");
-      result = await finish(lab, runner, runId);
-    }
-    assert.equal(result.status, "completed", `of revision ${at}`);
-    assert.deepEqual(result.state.out, { a: "a", b: "yes", c: "c after yes" }, `of revision ${at}`);
-    assert.deepEqual(result.path, ["a", "b", "c"]);
-  }
-});
+import { GraphBuilder } from "../../mod.ts";
+import type { Runner } from "../../mod.ts";
+import { gate, INPUT, interrupted, Lab, openId, recorder } from "../waits/lab.ts";
+import { finish, Ok, revisionWith, story, told } from "./story.ts";
 
 test("H2: a fork of the end of a completed run is completed, with nothing to wake", async () => {
   const lab = new Lab();
@@ -358,21 +216,6 @@ test("H2: a fork is refused by type, and nothing is stored: unknown run or revis
   await lab.fails(runner.fork(runId, 0, { state: (async () => {}) as never }), "ReducerError");
   assert.equal((await runner.list()).rows.length, 1);
   await lab.fails(lab.engine(lab.graph({ a: { body: () => 1 } })).fork(runId, 0), "GraphMismatchError");
-});
-
-test("H2, FC-25, H3: with a vertex renamed the fork is refused, and the message says which one is missing", async () => {
-  const lab = new Lab();
-  const { failed } = await told(lab);
-  const renamed = lab.graph({
-    a: { body: () => "a", to: "renamed" },
-    renamed: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok), to: "c" },
-    c: { body: () => 1 },
-  });
-  for (const revision of [0, failed.run.revision]) {
-    const error = await lab.fails(lab.engine(renamed).fork("src", revision), "GraphVersionMismatchError");
-    assert.match(error.message, /\bb\b/);
-  }
-  assert.equal((await lab.engine(renamed).list()).rows.length, 1);
 });
 
 test("H2, D5: another state may not change the items of a map of which an outcome is kept; of one without it may", async () => {
