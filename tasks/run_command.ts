@@ -4,9 +4,11 @@ import type { Task, TaskContext } from "../mod.ts";
 
 /** A command, without a shell. */
 export interface RunCommandInput {
+  /** The program, as it is found on the path. */
   readonly command: string;
+  /** Its arguments, each as it is. @default none */
   readonly args?: readonly string[];
-  /** @default the folder of this process */
+  /** The folder that it runs in. @default the folder of this process */
   readonly cwd?: string;
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -16,13 +18,17 @@ export interface RunCommandInput {
 
 /** What a command that ended with 0 printed. */
 export interface CommandOutput {
+  /** What it wrote to its standard output. */
   readonly stdout: string;
+  /** What it wrote to its standard error. */
   readonly stderr: string;
 }
 
 /** A command that did not end with 0. */
 export class CommandError extends Error {
+  /** The name of the class, which minifying leaves as it is. */
   override readonly name = "CommandError";
+  /** `data`: what `record` and whoever reads the failure get. */
   constructor(
     message: string,
     readonly data: { readonly code: number | string; readonly stdout: string; readonly stderr: string },

@@ -13,9 +13,13 @@ export type OutStream = Writable & {
 
 /** Everything that the command line touches of its process; tests bring their own. */
 export interface Io {
+  /** Where answers are read from. */
   readonly stdin: Readable & { readonly isTTY?: boolean };
+  /** Where results go. */
   readonly stdout: OutStream;
+  /** Where faults and progress go. */
   readonly stderr: OutStream;
+  /** The environment, such as `NO_COLOR`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the code of workflows prints: what it says must not get between the lines of this program. */
   readonly console?: ConsoleMethods;
@@ -28,7 +32,11 @@ export interface Io {
 /** The methods of a console that print. */
 export type ConsoleMethods = Record<(typeof CONSOLE_METHODS)[number], (...data: unknown[]) => void>;
 
-/** Their names. */
+/**
+ * Their names.
+ *
+ * @internal
+ */
 export const CONSOLE_METHODS = ["log", "info", "debug", "warn", "error"] as const;
 
 /** This process. */

@@ -2,8 +2,11 @@ import { SuperstepError } from "./base.ts";
 
 /** A control plane that was used after it had been closed. */
 export class ControlPlaneClosedError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "ControlPlaneClosedError";
+  /** The stable code. */
   override readonly code = "CONTROL_PLANE_CLOSED";
+  /** `op`: the method that was called. */
   constructor(readonly op: string) {
     super(`superstep: ${op}: the control plane is closed; open another one`, { op });
   }
@@ -11,8 +14,11 @@ export class ControlPlaneClosedError extends SuperstepError {
 
 /** A second runner of one version of a graph in a registry. */
 export class DuplicateRegistrationError extends SuperstepError {
+  /** @internal */
   static readonly errorName: string = "DuplicateRegistrationError";
+  /** The stable code. */
   override readonly code = "DUPLICATE_REGISTRATION";
+  /** `graphId`, `graphVersion`: what is registered already. */
   constructor(readonly graphId: string, readonly graphVersion: string) {
     super(
       `superstep: graph ${graphId} is registered already in version ${graphVersion}; register each version once, ` +

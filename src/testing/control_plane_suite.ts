@@ -13,6 +13,7 @@ import type { ControlPlane, Delivery, Dispatch, GraphKey } from "../worker/mod.t
 
 /** A plane under test, and the world around it. */
 export interface OpenedPlane {
+  /** A plane that holds nothing. */
   readonly plane: ControlPlane;
   /** Two versions of graphs. */
   readonly keys: readonly [GraphKey, GraphKey];
@@ -24,6 +25,7 @@ export interface OpenedPlane {
   pass(ms: number): Promise<void>;
   /** How many timers of the plane are pending, where that can be told. */
   timers?(): number;
+  /** Closes the plane and removes what it was made on. */
   cleanup(): Promise<void>;
 }
 
@@ -35,7 +37,9 @@ export interface ControlPlaneHarness {
 
 /** One case of the suite. */
 export interface ControlPlaneCase {
+  /** What it shows, and the obligations. */
   readonly title: string;
+  /** Rejects when the plane does otherwise. */
   run(opened: OpenedPlane): Promise<void>;
 }
 

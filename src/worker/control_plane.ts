@@ -2,7 +2,9 @@ import type { CallOptions } from "../store/store.ts";
 
 /** One version of a graph. */
 export interface GraphKey {
+  /** The id of the graph. */
   readonly graphId: string;
+  /** The version, as `runner.graph.version` has it. */
   readonly graphVersion: string;
 }
 
@@ -11,11 +13,13 @@ export interface GraphKey {
  * is for the run itself to tell.
  */
 export interface Dispatch extends GraphKey {
+  /** The run. */
   readonly runId: string;
 }
 
 /** A dispatch in the hands of a consumer, until it is acknowledged or not. The first of the two calls counts. */
 export interface Delivery {
+  /** What was submitted. */
   readonly dispatch: Dispatch;
   /** The run was looked at. */
   ack(): Promise<void>;
@@ -44,6 +48,7 @@ export interface ControlPlane {
   submit(dispatch: Dispatch, options?: CallOptions): Promise<void>;
   /** Runs of these versions as they become due; the next one is looked for when it is asked for. */
   consume(keys: readonly GraphKey[], signal?: AbortSignal): AsyncIterableIterator<Delivery>;
+  /** Ends every `consume` and refuses what comes afterwards. */
   close(): Promise<void>;
 }
 

@@ -6,7 +6,9 @@ import { type RunnerHandle, runnerHandle } from "./runner_handle.ts";
 
 /** A graph with its registered versions. */
 export interface ManifestEntry {
+  /** The id of the graph. */
   readonly graphId: string;
+  /** Its registered versions, in ascending order. */
   readonly versions: readonly string[];
 }
 

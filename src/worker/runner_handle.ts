@@ -11,21 +11,31 @@ import type { GraphKey } from "./control_plane.ts";
 
 /** A run as JSON: what {@link RunView} is, with plain data in the place of errors. */
 export interface RunJson {
+  /** Its identity and bookkeeping. */
   readonly run: RunRecord;
+  /** What it is at. */
   readonly status: RunStatus;
+  /** The state after the newest step, with the outcomes so far of the one under way. */
   readonly state: Json;
   /** The vertices that ran, in order; the newest 1 000 of them. */
   readonly path: readonly string[];
+  /** Why it is interrupted, if it is. */
   readonly reason?: InterruptReason;
+  /** The waits that are open, timers included, of an interrupted run. */
   readonly waits?: readonly (Omit<OpenWait, "info"> & { readonly info?: Json })[];
+  /** The vertices and items that failed for good, of an interrupted run. */
   readonly failures?: readonly (Omit<FailedVertex, "error" | "failure"> & { readonly failure: Json })[];
+  /** The run-level fault, if there is one. */
   readonly halt?: Halt;
+  /** Why it was cancelled, if it was. */
   readonly cancelReason?: string;
 }
 
 /** Options of {@link RunnerHandle.resume}; answers are JSON. */
 export interface ResumeJsonOptions extends Omit<ResumeOptions, "payload" | "answers"> {
+  /** As in {@link ResumeOptions}. */
   readonly payload?: Json;
+  /** As in {@link ResumeOptions}. */
   readonly answers?: Readonly<Record<string, Json>>;
 }
 
@@ -35,17 +45,27 @@ export interface ResumeJsonOptions extends Omit<ResumeOptions, "payload" | "answ
  * judged by the schema of the workflow or of the wait. Errors are those of the runner.
  */
 export interface RunnerHandle extends GraphKey {
+  /** As {@link Runner.topology}. */
   topology(): Topology;
-  /** @param input what the schema takes; `{}` when it is left out */
+  /** As {@link Runner.run}; without an input the schema is given `{}`. */
   run(input?: Json, options?: StartOptions): Promise<RunJson>;
+  /** As {@link Runner.submit}. */
   submit(input?: Json, options?: SubmitOptions): Promise<{ readonly runId: string }>;
+  /** As {@link Runner.resume}. */
   resume(runId: string, options?: ResumeJsonOptions): Promise<RunJson>;
+  /** As {@link Runner.answer}. */
   answer(runId: string, waitId: string, value: Json): Promise<void>;
+  /** As {@link Runner.cancel}. */
   cancel(runId: string, reason?: string): Promise<Cancellation>;
+  /** As {@link Runner.status}. */
   status(runId: string): Promise<RunRecord>;
+  /** As {@link Runner.get}. */
   get(runId: string): Promise<RunJson>;
+  /** As {@link Runner.history}. */
   history(runId: string, query?: HistoryQuery): Promise<Page<Json>>;
+  /** As {@link Runner.list}. */
   list(query?: RunQuery): Promise<Page<CatalogRow>>;
+  /** As {@link Runner.waits}. */
   waits(query?: Omit<WaitQuery, "graphId">): Promise<Page<Json>>;
 }
 

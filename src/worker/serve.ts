@@ -43,7 +43,7 @@ export interface ServeOptions {
   readonly hooks?: Hooks;
   /** The clock, timers, ids and randomness. @default the system's */
   readonly runtime?: Runtime;
-  /** @default the console, warnings only */
+  /** Where the worker writes. @default the console, warnings only */
   readonly logger?: Logger;
 }
 

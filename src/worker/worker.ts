@@ -13,14 +13,19 @@ import { Slots } from "./slots.ts";
 
 /** What a worker needs of a runner; every {@link Runner} is one. */
 export interface ServedRunner {
+  /** The graph whose runs it works on. */
   readonly graph: {
     readonly id: string;
     readonly version: string;
     readonly schedules?: readonly CompiledSchedule[];
   };
+  /** Where they are kept. */
   readonly store: Store;
+  /** As {@link Runner.claim}. */
   claim(runId: string, options?: WorkOptions): Promise<{ result(): Promise<unknown> } | undefined>;
+  /** As {@link Runner.status}. */
   status(runId: string): Promise<RunRecord>;
+  /** As {@link Runner.submit}. */
   submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
 }
 

@@ -9,8 +9,11 @@ import { cancelRun } from "./cancel.ts";
 export interface PurgeQuery {
   /** This run alone. */
   readonly runId?: string;
+  /** Runs of this status. */
   readonly status?: RunStatus;
+  /** Runs that are interrupted for this reason. */
   readonly reason?: InterruptReason;
+  /** Runs with this tag. */
   readonly tag?: string;
   /** Runs of which nothing was recorded for so long, or since a date. @default whenever */
   readonly olderThan?: Duration | Date;
