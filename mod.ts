@@ -3,9 +3,26 @@
  * pause for people and timers, survive crashes and go on in any process.
  *
  * @example
- * ```ts ignore
- * const runner = compile(Approval, { store: await denoKv("./superstep.db") });
- * const result = await runner.run({ question: "…" });
+ * ```ts
+ * const State = z.object({ name: z.string(), text: z.string().default("") });
+ *
+ * @Graph({ id: "hello" })
+ * class Hello extends Workflow(State) {}
+ *
+ * @Vertex({
+ *   graph: Hello, id: "greet", entry: true, finish: true,
+ *   select: (s) => s.name,
+ *   reduce: (s, text: string) => { s.text = text; },
+ * })
+ * class Greet {
+ *   execute(name: string): string {
+ *     return `Hello ${name}`;
+ *   }
+ * }
+ *
+ * const runner = compile(Hello, { store: await denoKv("./hello.db") });
+ * const { status, state } = await runner.run({ name: "Ada" });
+ * assert.deepEqual([status, state.text], ["completed", "Hello Ada"]);
  * ```
  *
  * @module

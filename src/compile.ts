@@ -27,14 +27,44 @@ export interface CompileOptions extends RunnerOptions {
 }
 
 /**
- * Makes a runner of a workflow class, or of a graph that was built by hand.
+ * Makes a runner of a workflow class, or of a graph that was built by hand. The tasks are made here, and everything that
+ * is wrong with the declaration is found here.
  *
  * @throws {BuildError} (or another build error) when the declaration is not a graph, or no store is given
  *
  * @example
- * ```ts ignore
- * const runner = compile(Approval, { store: await denoKv("./superstep.db") });
- * const result = await runner.run({ question: "…" });
+ * ```ts
+ * const Verdict = defineWait("verdict", z.object({ approve: z.boolean(), note: z.string().default("") }));
+ *
+ * @Graph({ id: "approval" })
+ * class Approval extends Workflow(z.object({ text: z.string(), approved: z.boolean().optional() })) {}
+ *
+ * @Vertex({
+ *   graph: Approval, id: "review", entry: true, finish: true, waits: [Verdict],
+ *   select: (s) => s.text,
+ *   reduce: (s, approved: boolean) => { s.approved = approved; },
+ * })
+ * class Review {
+ *   constructor(private readonly desk: { show(text: string): unknown }) {}
+ *   async execute(text: string, ctx: TaskContext): Promise<boolean> {
+ *     return (await ctx.waitFor(Verdict, { info: this.desk.show(text) })).approve;
+ *   }
+ * }
+ *
+ * const desk = { show: (text: string) => ({ text }) };
+ * const runner = compile(Approval, { store: memoryStore(), provide: (cls) => new cls(desk) });
+ *
+ * const paused = await runner.run({ text: "Hello" }, { runId: "letter-7" }); // an input of the schema's type
+ * assert.equal(paused.status, "interrupted");
+ * const { rows: [wait] } = await runner.waits({ name: "verdict" }); // the inbox over all runs
+ * assert.deepEqual([wait?.runId, wait?.info], ["letter-7", { text: "Hello" }]);
+ *
+ * await runner.answer("letter-7", Verdict, { approve: true }); // typed, checked and durable at once
+ * const done = await runner.resume("letter-7");
+ * assert.deepEqual([done.status, done.state.approved], ["completed", true]);
+ *
+ * const { rows: history } = await runner.history("letter-7");
+ * assert.equal(history.at(-1)?.status, "completed");
  * ```
  */
 export function compile<S, I>(

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { test } from "node:test";
@@ -55,7 +56,7 @@ function importable(): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The example as a module: with the imports that it leaves out, and without types. */
+/** The example as a module, with the imports that it leaves out. */
 function moduleOf(code: string, known: ReadonlyMap<string, string>): string {
   const ast = ts.createSourceFile("example.ts", code, ts.ScriptTarget.Latest, true);
   const used = new Set<string>();
@@ -67,13 +68,15 @@ function moduleOf(code: string, known: ReadonlyMap<string, string>): string {
     if (isName || ts.isImportSpecifier(parent)) declared.add(node.text);
     else used.add(node.text);
   });
-  const imports = [...used].filter((name) => !declared.has(name) && known.has(name)).map((n) =>
-    known.get(n)!
-  );
-  const { outputText } = ts.transpileModule([...imports, code].join("\n"), {
+  const imports = [...used].filter((name) => !declared.has(name) && known.has(name));
+  return [...imports.map((name) => known.get(name)!), code, "export {};"].join("\n");
+}
+
+/** The module without types. */
+function transpiled(module: string): string {
+  return ts.transpileModule(module, {
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },
-  });
-  return outputText;
+  }).outputText;
 }
 
 /** Runs every example in one process of this runtime, in an empty folder; what went wrong, by place. */
@@ -85,7 +88,7 @@ async function runExamples(): Promise<ReadonlyMap<string, string | null>> {
   try {
     const modules = EXAMPLES.map(({ place, code }, i) => {
       const file = join(folder, `example_${i}.mjs`);
-      writeFileSync(file, moduleOf(code, known));
+      writeFileSync(file, transpiled(moduleOf(code, known)));
       return [place, pathToFileURL(file).href];
     });
     const main = join(folder, "main.mjs");
@@ -113,7 +116,57 @@ process.stdout.write("\\n" + JSON.stringify(found) + "\\n", () => process.exit(0
   }
 }
 
+/** What this Deno says of files of the repository; an empty text when it has nothing to say. */
+async function denoSays(...args: readonly string[]): Promise<string> {
+  const options = { cwd: ROOT, maxBuffer: 1 << 26, env: { ...process.env, NO_COLOR: "1" } };
+  return await promisify(execFile)(process.execPath, args, options).then(
+    () => "",
+    (error: { readonly stdout: string; readonly stderr: string }) => `${error.stdout}${error.stderr}`,
+  );
+}
+
+/** The entry points of the package, and the ready-made tasks. */
+function entryFiles(): readonly string[] {
+  const { exports } = JSON.parse(readFileSync(join(ROOT, "deno.json"), "utf8"));
+  const tasks = readdirSync(join(ROOT, "tasks")).filter((name) => name.endsWith(".ts"));
+  return [...new Set([...Object.values<string>(exports), ...tasks.map((name) => `./tasks/${name}`)])];
+}
+
+/** Whether a complaint is about a type of another package, which is documented there. */
+function isForeign(complaint: string): boolean {
+  const [, name, path] = /references private type '(\w+)[^]*?--> (\S+?):\d/.exec(complaint) ?? [];
+  if (name === undefined || path === undefined) return false;
+  const source = readFileSync(path, "utf8");
+  return new RegExp(`import [^;]*\\b${name}\\b[^;]* from "[^.]`).test(source);
+}
+
 let results: Promise<ReadonlyMap<string, string | null>> | undefined;
+
+// Deno brings the tool, and what it says does not depend on who runs the tests.
+if (HOST === "deno") {
+  test("every public symbol of every entry point and of the ready-made tasks is documented", async () => {
+    const complaints = (await denoSays("doc", "--lint", ...entryFiles())).split(/^(?=error\[)/m)
+      .filter((text) => text.startsWith("error[") && !isForeign(text));
+    assert.deepEqual(complaints.map((text) => text.trim()), []);
+  });
+
+  test("the examples of the documentation type-check as they stand", async () => {
+    const known = importable();
+    const folder = join(ROOT, ".tmp", "docs-types");
+    mkdirSync(folder, { recursive: true });
+    try {
+      const files = EXAMPLES.map(({ code }, i) => {
+        const file = join(folder, `example_${i}.ts`);
+        writeFileSync(file, moduleOf(code, known));
+        return file;
+      });
+      const said = await denoSays("check", "--quiet", "--config", join(ROOT, "deno.json"), ...files);
+      assert.equal(said.replace(/example_(\d+)\.ts/g, (_, i) => EXAMPLES[i]!.place), "");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
 
 test("the documentation has examples to run, the README among them", () => {
   assert.ok(EXAMPLES.length >= 8);

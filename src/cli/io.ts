@@ -30,14 +30,19 @@ export interface Io {
 }
 
 /** The methods of a console that print. */
-export type ConsoleMethods = Record<(typeof CONSOLE_METHODS)[number], (...data: unknown[]) => void>;
+export type ConsoleMethods = Record<
+  "log" | "info" | "debug" | "warn" | "error",
+  (...data: unknown[]) => void
+>;
 
-/**
- * Their names.
- *
- * @internal
- */
-export const CONSOLE_METHODS = ["log", "info", "debug", "warn", "error"] as const;
+/** Their names. */
+export const CONSOLE_METHODS = [
+  "log",
+  "info",
+  "debug",
+  "warn",
+  "error",
+] as const satisfies readonly (keyof ConsoleMethods)[];
 
 /** This process. */
 export function processIo(): Io {

@@ -14,7 +14,17 @@ export interface GraphDecoratorOptions {
   readonly module?: string;
 }
 
-/** Makes a class that extends `Workflow(schema)` a graph with a pinned id. */
+/**
+ * Makes a class that extends `Workflow(schema)` a graph with a pinned id. Tasks are bound into it with {@link Vertex}.
+ *
+ * @throws {BuildError} when the class does not extend `Workflow(schema)`
+ *
+ * @example
+ * ```ts
+ * @Graph({ id: "invoice", version: 2 })
+ * class Invoice extends Workflow(z.object({ total: z.number() })) {}
+ * ```
+ */
 export function Graph(options: GraphDecoratorOptions): Annotation<WorkflowClass<unknown>> {
   requireOptions("@Graph", options);
   const origin = callerOrigin(options.module);

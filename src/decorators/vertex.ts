@@ -81,7 +81,30 @@ type ErasedOptions =
 export function Vertex<S, I, O, const T extends string>(
   options: VertexOptions<S, I, O, T>,
 ): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;
-/** Binds a task class as a map vertex: one execution per item that `each` gives. */
+/**
+ * Binds a task class as a map vertex: one execution per item that `each` gives, in parallel, each with attempts, waits and
+ * a recorded outcome of its own.
+ *
+ * @example
+ * ```ts
+ * @Graph({ id: "lengths" })
+ * class Lengths extends Workflow(z.object({ texts: z.array(z.string()), total: z.number().default(0) })) {}
+ *
+ * @Vertex({
+ *   graph: Lengths, id: "measure", entry: true, finish: true,
+ *   each: (s) => s.texts,
+ *   reduce: (s, lengths: number[]) => { s.total = lengths.reduce((a, b) => a + b, 0); },
+ * })
+ * class Measure {
+ *   execute(text: string): number {
+ *     return text.length;
+ *   }
+ * }
+ *
+ * const { state } = await testRunner(Lengths).run({ texts: ["a", "bcd"] });
+ * assert.equal(state.total, 4);
+ * ```
+ */
 export function Vertex<S, I, O, const T extends string>(
   options: MapVertexOptions<S, I, O, T>,
 ): Annotation<abstract new (...args: never[]) => TaskShape<I, O>>;

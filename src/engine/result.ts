@@ -17,7 +17,24 @@ import { idempotencyKey, vertexRunId } from "./ids.ts";
 import { pausedFailures } from "./step.ts";
 import { stepVertices } from "./superstep.ts";
 
-/** What a call that runs or reads a run returns. Its status is never `running` after `run` or `resume`. */
+/**
+ * What a call that runs or reads a run returns. Its status is never `running` after `run` or `resume`.
+ *
+ * @example
+ * ```ts
+ * function tell(result: RunResult<unknown>): string {
+ *   switch (result.status) {
+ *     case "completed":
+ *       return `done: ${result.path.join(", ")}`;
+ *     case "cancelled":
+ *       return `cancelled: ${result.cancelReason}`;
+ *     case "interrupted":
+ *       return result.halt?.error.message ?? result.failures[0]?.error.message ??
+ *         `waits for ${result.waits.map((wait) => wait.name).join(", ")}`;
+ *   }
+ * }
+ * ```
+ */
 export type RunResult<S> = CompletedResult<S> | InterruptedResult<S> | CancelledResult<S>;
 
 /** What every result has. */

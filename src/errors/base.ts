@@ -1,6 +1,9 @@
 const BRAND = Symbol.for("superstep.error");
 
-/** The base of every error that superstep throws. */
+/**
+ * The base of every error that superstep throws. Tell errors apart by their `code`, with {@link isSuperstepError}: a second
+ * copy of the package has classes of its own.
+ */
 export abstract class SuperstepError extends Error {
   /** A stable identifier, such as `RUN_BUSY`. */
   abstract readonly code: string;
@@ -20,7 +23,22 @@ export abstract class SuperstepError extends Error {
   }
 }
 
-/** Whether `error` is one of superstep's, whichever copy of the package made it; optionally of one code. */
+/**
+ * Whether `error` is one of superstep's, whichever copy of the package made it; optionally of one code.
+ *
+ * @example
+ * ```ts
+ * const runner = compile(
+ *   new GraphBuilder({ id: "g", schema: z.object({ n: z.number() }) })
+ *     .addVertex({ id: "a", task: { execute: (n: number) => n }, select: (s) => s.n, reduce: () => {} })
+ *     .build({ entry: "a", finish: "a" }),
+ *   { store: memoryStore() },
+ * );
+ * const error = await runner.get("nobody").catch((error: unknown) => error);
+ * assert.ok(isSuperstepError(error, "CHECKPOINT_NOT_FOUND"));
+ * assert.deepEqual(error.fields, { runId: "nobody" });
+ * ```
+ */
 export function isSuperstepError(error: unknown, code?: string): error is SuperstepError {
   try {
     return typeof error === "object" && error !== null && BRAND in error &&

@@ -25,7 +25,19 @@ export class VertexError extends SuperstepError {
   }
 }
 
-/** Thrown by a task: never retried. */
+/**
+ * Thrown by a task: never retried.
+ *
+ * @example
+ * ```ts
+ * @Retry({ maxAttempts: 5 })
+ * class Charge {
+ *   execute(sum: number): void {
+ *     if (sum <= 0) throw new FatalError(`nothing to charge: ${sum}`, { data: { sum } });
+ *   }
+ * }
+ * ```
+ */
 export class FatalError extends SuperstepError {
   /** @internal */
   static readonly errorName: string = "FatalError";
@@ -43,6 +55,18 @@ export class FatalError extends SuperstepError {
 /**
  * Thrown by a task: the next attempt, if the policy allows one, begins after `delay`, in milliseconds or as a text such as
  * `"30s"`.
+ *
+ * @example
+ * ```ts
+ * @Retry({ maxAttempts: 5, backoff: { initial: "1s" } })
+ * class Download {
+ *   async execute(url: string): Promise<string> {
+ *     const response = await fetch(url);
+ *     if (response.status === 429) throw new RetryLater("30s", `${url} is busy`);
+ *     return await response.text();
+ *   }
+ * }
+ * ```
  */
 export class RetryLater extends SuperstepError {
   /** @internal */

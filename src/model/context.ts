@@ -2,7 +2,35 @@ import type { Duration } from "./durations.ts";
 import type { Schema } from "./schema.ts";
 import type { WaitDefinition } from "./wait.ts";
 
-/** What a task's body sees of the run it works for. */
+/**
+ * What a task's body sees of the run it works for.
+ *
+ * A body runs again from its start after every wait, retry and crash, with the same input. `waitFor`, `sleep` and `once`
+ * then give what was recorded, so whatever has an effect belongs into `once`.
+ *
+ * @example
+ * ```ts
+ * const Confirmed = defineWait("confirmed", z.object({ by: z.string() }));
+ * let mails = 0;
+ *
+ * class Confirm {
+ *   async execute(address: string, ctx: TaskContext): Promise<string> {
+ *     const mail = await ctx.once("mail", ({ idempotencyKey }) => `${++mails} to ${address} as ${idempotencyKey}`);
+ *     const answer = ctx.waitFor(Confirmed, { info: { mail } }); // opened once; the race has one winner for ever
+ *     const first = await Promise.race([answer, ctx.sleep("patience", "3d")]);
+ *     return first === undefined ? "nobody" : first.by;
+ *   }
+ * }
+ *
+ * const graph = new GraphBuilder({ id: "mail", schema: z.object({ to: z.string(), by: z.string().optional() }) })
+ *   .addVertex({ id: "confirm", task: Confirm, waits: [Confirmed], select: (s) => s.to, reduce: (s, by) => { s.by = by; } })
+ *   .build({ entry: "confirm", finish: "confirm" });
+ *
+ * const answered = await testRunner(graph, { answers: { confirmed: { by: "Ada" } } }).run({ to: "ada" });
+ * const forgotten = await testRunner(graph).run({ to: "ada" }); // on a virtual clock: three days take no time
+ * assert.deepEqual([answered.state.by, forgotten.state.by, mails], ["Ada", "nobody", 2]);
+ * ```
+ */
 export interface TaskContext {
   /** Aborted on timeout, cancel, deadline, shutdown and lost ownership; the reason is a typed error. */
   readonly signal: AbortSignal;
@@ -27,12 +55,21 @@ export interface TaskContext {
   readonly idempotencyKey: string;
   /**
    * Runs `fn` and records its result before returning it; once recorded, `fn` never runs again in this execution.
-   * `fn` gets the attempt's signal and its own key, `<idempotencyKey>/once=<name>`.
+   * `fn` gets the attempt's signal and its own key, `<idempotencyKey>/once=<name>`. One that threw, crashed or was
+   * abandoned by a timeout has no result, and runs again under that key.
+   *
+   * @throws {ContextError} the name is used twice in one run of the body
+   * @throws {SerializationError} the result cannot be stored
    */
   once<T>(name: string, fn: (once: OnceContext) => T | Promise<T>, options?: OnceOptions<T>): Promise<T>;
   /** Sleeps until the time, which is fixed when the timer is first opened and survives restarts. */
   sleep(name: string, until: Duration | Date): Promise<void>;
-  /** Waits for a declared answer; rejects with `WaitExpiredError` when its deadline passes. */
+  /**
+   * Waits for a declared answer.
+   *
+   * @throws {WaitExpiredError} its deadline has passed
+   * @throws {ContextError} the vertex does not declare it in `waits`
+   */
   waitFor<T>(wait: WaitDefinition<T>, options?: WaitForOptions): Promise<T>;
   /** The id that the n-th opening of `wait` has or will have. @default n = 1 */
   waitId(wait: WaitDefinition | string, n?: number): string;

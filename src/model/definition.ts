@@ -4,7 +4,18 @@ import type { VertexFailure } from "./failure.ts";
 import type { Schema } from "./schema.ts";
 import type { WaitDefinition } from "./wait.ts";
 
-/** A reusable unit of work. It knows no graph and no state. */
+/**
+ * A reusable unit of work. It knows no graph and no state.
+ *
+ * @example
+ * ```ts
+ * class Shout implements Task<string, string> {
+ *   execute(text: string, _ctx: TaskContext): string {
+ *     return text.toUpperCase();
+ *   }
+ * }
+ * ```
+ */
 export interface Task<I, O> {
   /** Does the work. Called again, with the same input, after every wait, retry and crash. */
   execute(input: I, ctx: TaskContext): O | Promise<O>;

@@ -73,6 +73,23 @@ export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I
  * or a source that holds no workflow
  * @throws {BuildFaultsError} with all of them when there are several
  *
+ * @example From modules, as from files:
+ * ```ts
+ * @Graph({ id: "found" })
+ * class Found extends Workflow(z.object({ n: z.number() })) {}
+ *
+ * @Vertex({ graph: Found, id: "only", entry: true, finish: true, select: (s) => s.n, reduce: () => {} })
+ * class Only {
+ *   execute(n: number): number {
+ *     return n;
+ *   }
+ * }
+ *
+ * const [workflow] = await scan({ Found, Only });
+ * const runner = compile(workflow!.graph, { store: memoryStore() }); // takes any input, which the schema judges
+ * assert.equal((await runner.run({ n: 1 })).status, "completed");
+ * ```
+ *
  * @example
  * ```ts ignore
  * const workflows = await scan(import("./approval.ts"), "./flows", "./more/*.flow.ts");

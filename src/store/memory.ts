@@ -44,8 +44,9 @@ const NO_PARTS: readonly Uint8Array[] = [];
  * A store in the memory of this process: the contract of the durable ones, for tests and for runs that may be lost.
  *
  * @example
- * ```ts ignore
- * const runner = compile(Approval, { store: memoryStore() });
+ * ```ts
+ * const store = memoryStore();
+ * assert.deepEqual(store.info, { name: "memory", durable: false });
  * ```
  */
 export function memoryStore(): Store {

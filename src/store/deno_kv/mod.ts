@@ -65,11 +65,15 @@ const SWEEP_AFTER = 3_600_000;
 /**
  * Opens the Deno KV file at `path`. Several processes, also of different runtimes, may have it open at the same time.
  *
- * @example
- * ```ts ignore
- * const store = await denoKv("./superstep.db");
- * ```
+ * @param path The file; made when there is none, in a folder that exists. `:memory:` is a store that is lost.
  * @throws {StoreError} when the file cannot be opened, or this system has no native build of `@deno/kv`
+ *
+ * @example
+ * ```ts
+ * const store = await denoKv("./runs.db");
+ * assert.deepEqual((await store.list({})).rows, []);
+ * await store.close();
+ * ```
  */
 export async function denoKv(path: string, options: DenoKvOptions = {}): Promise<DenoKvStore> {
   const { runtime = systemRuntime, lockDeadline = LOCK_DEADLINE, sweepAfter = SWEEP_AFTER } = options;
