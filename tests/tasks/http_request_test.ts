@@ -1,46 +1,20 @@
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { compile, FatalError, Graph, Retry, RetryLater, Vertex, Workflow } from "superstep";
 import { memoryStore } from "superstep/store/memory";
 import { z } from "zod";
 import { HttpError, HttpRequest, type HttpResponse } from "../../tasks/http_request.ts";
 import { contextFor } from "./context.ts";
+import { server } from "./server.ts";
 
-interface Reply {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
-
-/** A server that remembers what it was asked. */
-async function server(t: TestContext, reply: (request: IncomingMessage, n: number) => Reply) {
-  const seen: {
-    readonly method: string;
-    readonly headers: IncomingMessage["headers"];
-    readonly body: string;
-  }[] = [];
-  const http = createServer((request, response) => {
-    const chunks: Uint8Array[] = [];
-    request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = chunks.map((chunk) => new TextDecoder().decode(chunk)).join("");
-      seen.push({ method: request.method ?? "", headers: request.headers, body });
-      const { status = 200, headers = {}, body: text = "" } = reply(request, seen.length);
-      response.writeHead(status, { connection: "close", ...headers }).end(text);
-    });
-  });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  t.after(() => new Promise((resolve) => http.close(resolve)));
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/charges`, seen };
-}
+/** Asks servers of this machine. */
+const OWN = new HttpRequest({ allowPrivate: true });
 
 const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 
 test("HttpRequest sends JSON under the idempotency key and parses a JSON response", async (t) => {
   const { url, seen } = await server(t, () => ({ status: 201, headers: JSON_TYPE, body: '{"id":7}' }));
-  const response = await new HttpRequest().execute({ url, body: { amount: 3 } }, contextFor("key-1"));
+  const response = await OWN.execute({ url, body: { amount: 3 } }, contextFor("key-1"));
   assert.deepEqual([response.status, response.body], [201, { id: 7 }]);
   assert.match(response.headers["content-type"]!, /json/);
   const [request] = seen;
@@ -53,7 +27,7 @@ test("HttpRequest keeps what the input says: method, headers, a key of its own, 
   const { url, seen } = await server(t, () => ({ body: "thanks" }));
   const headers = { "Idempotency-Key": "mine", "Content-Type": "text/csv" };
   const input = { url: new URL(url), method: "PUT", headers, body: "a,b" };
-  const { body } = await new HttpRequest().execute(input, contextFor("key-1"));
+  const { body } = await OWN.execute(input, contextFor("key-1"));
   assert.equal(body, "thanks");
   const [request] = seen;
   assert.deepEqual([request?.method, request?.body], ["PUT", "a,b"]);
@@ -107,7 +81,7 @@ test("HttpRequest ends with its signal", async (t) => {
   const controller = new AbortController();
   const { url } = await server(t, () => ({}));
   controller.abort(new Error("enough"));
-  await assert.rejects(new HttpRequest().execute({ url }, contextFor("k", controller.signal)), /enough/);
+  await assert.rejects(OWN.execute({ url }, contextFor("k", controller.signal)), /enough/);
 });
 
 const Order = z.object({ url: z.string(), charge: z.unknown().optional() });
@@ -126,7 +100,11 @@ class OrderFlow extends Workflow(Order) {}
   },
 })
 @Retry({ maxAttempts: 3 })
-export class Charge extends HttpRequest {}
+export class Charge extends HttpRequest {
+  constructor() {
+    super({ allowPrivate: ["127.0.0.1"] });
+  }
+}
 
 test("HttpRequest in a workflow: every attempt carries the same key, and the body comes back into the state", async (t) => {
   const { url, seen } = await server(
@@ -147,7 +125,7 @@ test("HttpRequest in a workflow: every attempt carries the same key, and the bod
 
 async function failure(url: string): Promise<Error> {
   try {
-    await new HttpRequest().execute({ url }, contextFor("k"));
+    await OWN.execute({ url }, contextFor("k"));
   } catch (error) {
     assert.ok(error instanceof Error);
     return error;
