@@ -17,7 +17,7 @@
  * Reading is lenient where nothing can be meant otherwise: an object with one unknown `$` key is that object.
  */
 import { ArgumentError } from "../errors.ts";
-import { fromBase64, toBase64 } from "../runtime/bytes.ts";
+import { fromBase64, toBase64 } from "../runtime/base64.ts";
 
 /** What JSON can say. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -24,14 +24,3 @@ export function utf8Length(text: string): number {
   }
   return bytes;
 }
-
-/** The bytes of a view as base64. */
-export function toBase64(view: ArrayBufferView): string {
-  return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
-}
-
-/** The bytes that base64 text stands for, or `undefined` when it is none. */
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  const bytes = Buffer.from(text, "base64");
-  return bytes.toString("base64") === text ? new Uint8Array(bytes) : undefined;
-}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findCircle, importsOf, OPEN_TO_ALL, roomOf, show, sourceFiles } from "./source_tree.ts";
+import { closureOf, findCircle, importsOf, OPEN_TO_ALL, roomOf, show, sourceFiles } from "./source_tree.ts";
 
 /** Who may import whom; `testing` may import anything in `src`. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   compile: ["decorators", "scanner", "graph", "checkpoint", "engine", "store"],
   worker: ["compile", "decorators", "engine", "graph", "store"],
   telemetry: ["engine"],
-  http: ["worker", "engine", "graph", "scanner"],
+  http: ["compile", "decorators", "worker", "engine", "graph", "scanner", "store"],
   // The other composition root: it opens stores, and reads their records without the code of a graph.
   cli: ["compile", "worker", "scanner", "graph", "engine", "checkpoint", "store", "adapters"],
 };
@@ -50,6 +50,16 @@ test("checkpoint log and engine know stores by type only", () => {
   assert.deepEqual(show(values), []);
 });
 
+test("the client of http pulls in nothing of the server, and nothing that pages do not have", () => {
+  const pulled = closureOf("src/http/client.ts", { types: false });
+  const unwanted = pulled.filter(({ to, relative }) =>
+    relative
+      ? !["http", ...OPEN_TO_ALL].includes(roomOf(to)) || to === "src/http/app.ts"
+      : !["hono/client", "eventsource-parser/stream", "@lukeed/ms"].includes(to)
+  );
+  assert.deepEqual(show(unwanted), []);
+});
+
 test("no circle among the files of src, type imports included", () => {
   assert.equal(
     findCircle(edges.filter((edge) => edge.relative).map(({ from, to }) => [from, to])),
@@ -68,6 +78,8 @@ test("no circle among the rooms of src", () => {
 test("hono is imported in http only, the driver in the Deno KV adapter only, OpenTelemetry in telemetry only, what a terminal needs in cli only", () => {
   const home: Readonly<Record<string, string>> = {
     hono: "src/http/",
+    "@hono": "src/http/",
+    "eventsource-parser": "src/http/",
     "@deno/kv": "src/store/deno_kv/",
     "@opentelemetry": "src/telemetry/",
     commander: "src/cli/",

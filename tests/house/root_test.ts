@@ -63,7 +63,7 @@ test("importing the public root pulls in no HTTP, no command line, no store, no 
   const unwanted = closureOf("mod.ts", { types: false }).filter(({ to, relative }) =>
     relative
       ? ["http", "cli", "adapters", "telemetry", "testing"].includes(roomOf(to))
-      : /^(hono|@deno\/kv|@opentelemetry)(\/|$)/.test(to)
+      : /^(hono|@hono|@deno\/kv|@opentelemetry)(\/|$)/.test(to)
   );
   assert.deepEqual(show(unwanted), []);
 });

@@ -1,0 +1,70 @@
+import type { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { Logger } from "../engine/events.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { Caller } from "./auth.ts";
+import type { Asked } from "./operation.ts";
+import { ErrorBody } from "./schemas.ts";
+import type { Served } from "./served.ts";
+import type { StreamTimes } from "./stream.ts";
+import type { Sight } from "./views.ts";
+
+/** What middleware leaves for routes. */
+export interface Env {
+  readonly Variables: {
+    /** What the path and method ask for. */
+    asked: Asked;
+    /** Who sends the request; absent while it is not known. */
+    caller?: Caller;
+    /** The code of the error that was answered. */
+    fault?: string;
+  };
+}
+
+/** What the routes work with. */
+export interface Api {
+  readonly served: Served;
+  readonly expose: Sight;
+  readonly runtime: Runtime;
+  readonly logger: Logger;
+  /** Aborted when the app is to end. */
+  readonly signal: AbortSignal | undefined;
+  readonly streams: StreamTimes & { readonly poll: number; readonly limit: number };
+}
+
+/** What the sender of a request may see. */
+export function sightOf({ expose }: Api, c: Context<Env>): Sight {
+  const { state, causes } = c.get("caller") ?? {};
+  return { state: state ?? expose.state, causes: causes ?? expose.causes };
+}
+
+/** A body of JSON, in the description of a route. */
+export function json<T extends z.ZodType>(schema: T, description: string) {
+  return { description, content: { "application/json": { schema } } } as const;
+}
+
+/** A body of JSON that a route takes; no body is the same as `{}`. */
+export function takes<T extends z.ZodType>(schema: T) {
+  return { required: true, content: { "application/json": { schema } } } as const;
+}
+
+const error = json(ErrorBody, "An error");
+
+/** The errors of a route, beside those that every route may answer with. */
+export function fails<const S extends number>(...statuses: S[]) {
+  const all = [400, 401, 403, 500, 503, ...statuses] as const;
+  return Object.fromEntries(all.map((status) => [status, error])) as {
+    readonly [K in 400 | 401 | 403 | 500 | 503 | S]: typeof error;
+  };
+}
+
+/** An object without the fields that are undefined. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+type Defined<T> =
+  & { [K in keyof T as undefined extends T[K] ? never : K]: T[K] }
+  & {
+    [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+  };

@@ -1,0 +1,123 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { cors } from "hono/cors";
+import { secureHeaders } from "hono/secure-headers";
+import { compile } from "../compile.ts";
+import type { Logger } from "../engine/events.ts";
+import { positive, span } from "../engine/options.ts";
+import { BuildError } from "../errors.ts";
+import { systemRuntime } from "../runtime/system.ts";
+import type { Api, Env } from "./api.ts";
+import type { AppType } from "./contract.ts";
+import { badRequest } from "./faults.ts";
+import { EXPOSED, faultHandler, gate, SECURE_HEADERS, unmatched, watch } from "./gate.ts";
+import { Operations } from "./operation.ts";
+import type { AppOptions, StreamOptions } from "./options.ts";
+import { documentRoutes } from "./routes/document.ts";
+import { graphRoutes } from "./routes/graphs.ts";
+import { historyRoutes } from "./routes/history.ts";
+import { operationRoutes } from "./routes/operations.ts";
+import { runRoutes } from "./routes/runs.ts";
+import { waitRoutes } from "./routes/waits.ts";
+import { Served } from "./served.ts";
+
+/**
+ * An app that serves runs over HTTP: start and list them, follow what happens to them, answer what they wait for, cancel,
+ * fork and edit them. Mount it in any Hono app, or hand it to `listen`, `Deno.serve` or `Bun.serve`.
+ *
+ * It works on no run but those that `resume` asks for: what it starts and what is answered is worked on by whoever serves
+ * the store, such as `serve` of `superstep/worker` in this process or another.
+ *
+ * @throws {BuildError} nothing to serve, runners on several stores, or an option that is not one
+ * @throws {DuplicateRegistrationError} two runners of one version
+ *
+ * @example
+ * ```ts ignore
+ * const app = createApp({ store, workflows: [Approval], auth: ({ request }) => tokens.get(request.headers.get("authorization")) });
+ * new Hono().route("/superstep", app);
+ * ```
+ */
+export function createApp(options: AppOptions): AppType {
+  const api = apiOf(options);
+  const app = new OpenAPIHono<Env>({
+    defaultHook: (result) => {
+      if (!result.success) throw badRequest(result.error.issues);
+    },
+  });
+  app.onError(faultHandler(api));
+  app.use(secureHeaders(SECURE_HEADERS));
+  const { origins = [] } = options;
+  if (origins.length > 0) app.use(cors({ origin: [...origins], credentials: true, exposeHeaders: EXPOSED }));
+  const operations = new Operations(app);
+  app.use(watch(api, operations, options.audit));
+  app.use(gate(api, {
+    auth: options.auth,
+    authTimeoutMs: span(options.authTimeout, 5_000, "createApp", "authTimeout"),
+    insecure: options.insecure === true,
+    origins,
+    bodyLimit: positive(options.bodyLimit, 1024 * 1024, "createApp", "bodyLimit"),
+  }));
+  routesOf(api, app);
+  app.all("*", unmatched(operations));
+  if (options.auth === undefined && options.insecure !== true) open.add(app);
+  return app as unknown as AppType;
+}
+
+/** Apps that serve whoever is on this machine. */
+const open = new WeakSet<object>();
+
+/** Whether the app asks nobody who they are, and so serves this machine alone. */
+export function isOpen(app: object): boolean {
+  return open.has(app);
+}
+
+/** The routes of an app, added to it. Its type is what the contract is held against. */
+export function routesOf(api: Api, app: OpenAPIHono<Env>) {
+  return app
+    .route("/", documentRoutes(app))
+    .route("/", graphRoutes(api))
+    .route("/", runRoutes(api))
+    .route("/", historyRoutes(api))
+    .route("/", operationRoutes(api))
+    .route("/", waitRoutes(api));
+}
+
+function apiOf(options: AppOptions): Api {
+  const {
+    runners = [],
+    workflows = [],
+    store = runners[0]?.store,
+    runtime = systemRuntime,
+    logger = consoleLogger,
+  } = options;
+  const { expose = {}, events = {}, signal } = options;
+  const compiled = workflows.map((workflow) => {
+    if (store === undefined) {
+      throw new BuildError("createApp", "there is no store; give `store: await denoKv(path)`");
+    }
+    return compile(workflow, { ...options.compile, store, runtime, logger });
+  });
+  const time = (name: keyof StreamOptions, fallback: number) => {
+    const ms = span(events[name], fallback, "createApp", `events.${name}`);
+    if (ms > 0) return ms;
+    throw new BuildError("createApp", `events.${name} is 0; give a duration such as "15s"`);
+  };
+  return {
+    served: new Served([...runners, ...compiled]),
+    expose: { state: expose.state ?? true, causes: expose.causes ?? false },
+    runtime,
+    logger,
+    signal,
+    streams: {
+      heartbeat: time("heartbeat", 15_000),
+      poll: time("poll", 1_000),
+      stall: time("stall", 30_000),
+      lifetime: time("lifetime", 15 * 60_000),
+      limit: positive(events.limit, 1_000, "createApp", "events.limit"),
+    },
+  };
+}
+
+const consoleLogger: Logger = {
+  info: (message, fields) => console.info(message, fields),
+  warn: (message, fields) => console.warn(message, fields),
+};

@@ -1,0 +1,198 @@
+/**
+ * A typed client of an app that serves runs. It needs nothing of a server, so that pages can use it too.
+ *
+ * @example
+ * ```ts ignore
+ * const api = createClient("https://example.com/superstep", { headers: { authorization: `Bearer ${token}` } });
+ * const run = await bodyOf(api.v1.graphs[":graph_id"].runs.$post({ param: { graph_id: "approval" }, json: { input } }));
+ * for await (const { revision, status } of events(api, run.runId)) console.log(revision, status);
+ * ```
+ *
+ * @module
+ */
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import { hc } from "hono/client";
+import type { AppType } from "./contract.ts";
+import type { Checkpoint, ErrorBody, Issue } from "./wire.ts";
+
+export { fromJson, toJson } from "../model/json.ts";
+export type { Json } from "../model/json.ts";
+export type { AppType, Routes } from "./contract.ts";
+export type {
+  Accepted,
+  AnswerRequest,
+  CancelRequest,
+  CancelledRun,
+  Capabilities,
+  Cause,
+  Checkpoint,
+  CheckpointEvent,
+  ErrorBody,
+  Failure,
+  ForkRequest,
+  GraphList,
+  HaltInfo,
+  HistoryPage,
+  InboxWait,
+  Issue,
+  ResumeRequest,
+  RunBody,
+  RunInfo,
+  RunPage,
+  RunRef,
+  RunRow,
+  RunWait,
+  StartRequest,
+  StateRequest,
+  WaitPage,
+} from "./wire.ts";
+
+/** Options of {@link createClient}. */
+export interface ClientOptions {
+  /** Headers of every request, or what makes them. */
+  readonly headers?:
+    | Record<string, string>
+    | (() => Record<string, string> | Promise<Record<string, string>>);
+  /** @default the global one */
+  readonly fetch?: typeof fetch;
+}
+
+/** A client: the routes as properties, their parameters in brackets, and their methods as functions. */
+export type Client = ReturnType<typeof hc<AppType>>;
+
+/** Makes a client of the app at `url`, which is where it is mounted. */
+export function createClient(url: string, options: ClientOptions = {}): Client {
+  const { headers, fetch } = options;
+  return hc<AppType>(url, {
+    ...(headers === undefined ? {} : { headers }),
+    ...(fetch === undefined ? {} : { fetch }),
+  });
+}
+
+/** An answer that is an error. */
+export class ResponseError extends Error {
+  override readonly name = "ResponseError";
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly issues: readonly Issue[];
+  constructor(readonly status: number, readonly body: ErrorBody["error"]) {
+    const { code, message, retryable, issues = [] } = body;
+    super(
+      [`${message} (${code})`, ...issues.map((i) => i.path === "" ? i.message : `${i.path}: ${i.message}`)]
+        .join("; "),
+    );
+    this.code = code;
+    this.retryable = retryable;
+    this.issues = issues;
+  }
+}
+
+/**
+ * The body of an answer that is a success.
+ *
+ * @throws {ResponseError} it is an error
+ */
+export async function bodyOf<R extends Answer<unknown, number>>(
+  response: R | Promise<R>,
+): Promise<R extends Answer<infer Body, infer Status> ? Status extends 200 | 202 ? Body : never : never> {
+  const answer = await response;
+  if (!answer.ok) throw await errorOf(answer as unknown as Response);
+  return await answer.json() as never;
+}
+
+/** What is needed of a typed response. */
+interface Answer<Body, Status extends number> {
+  readonly ok: boolean;
+  readonly status: Status;
+  json(): Promise<Body>;
+}
+
+async function errorOf(response: Response): Promise<ResponseError> {
+  let error: ErrorBody["error"] | undefined;
+  try {
+    error = (await response.json() as Partial<ErrorBody>).error;
+  } catch {
+    // Whatever is in between may answer with anything.
+  }
+  const code = typeof error?.code === "string" ? error.code : "HTTP";
+  return new ResponseError(response.status, {
+    message: `HTTP ${response.status}`,
+    retryable: false,
+    ...error,
+    code,
+  });
+}
+
+/** Options of {@link events}. */
+export interface EventsOptions {
+  /** The first revision. @default 0 */
+  readonly from?: number;
+  /** Aborting it ends the iteration. */
+  readonly signal?: AbortSignal;
+  /** How long to wait before a stream that broke off is taken up again, in milliseconds. @default 1000 */
+  readonly retry?: number;
+}
+
+/**
+ * What happens to a run, each revision once and in order, up to the record that ends it. A stream that breaks off is taken
+ * up where it did.
+ *
+ * @throws {ResponseError} the server refuses the stream, and would again
+ */
+export async function* events(
+  client: Client,
+  runId: string,
+  options: EventsOptions = {},
+): AsyncGenerator<Checkpoint, void, undefined> {
+  const { signal, retry = 1_000 } = options;
+  let from = options.from ?? 0;
+  while (signal?.aborted !== true) {
+    try {
+      const response = await client.v1.runs[":run_id"].events.$get(
+        { param: { run_id: runId }, query: { from_revision: String(from) } },
+        { init: signal === undefined ? {} : { signal } },
+      );
+      if (response.status === 204) return;
+      if (!response.ok) throw await errorOf(response as unknown as Response);
+      for await (const checkpoint of messages(response.body!)) {
+        if (checkpoint.revision < from) continue;
+        from = checkpoint.revision + 1;
+        yield checkpoint;
+        if (checkpoint.status === "completed" || checkpoint.status === "cancelled") return;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (error instanceof ResponseError && !error.retryable) throw error;
+    }
+    await pause(retry, signal);
+  }
+}
+
+async function* messages(body: ReadableStream<Uint8Array>): AsyncGenerator<Checkpoint, void, undefined> {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
+    .pipeThrough(new EventSourceParserStream())
+    .getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      if (value.event === "checkpoint") yield JSON.parse(value.data);
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    signal?.addEventListener("abort", wake);
+    if (signal?.aborted) wake();
+  });
+}

@@ -1,0 +1,140 @@
+import type { Env, Hono } from "hono";
+import type { Topology } from "../graph/mod.ts";
+import type { InterruptReason, RunStatus } from "../model/run.ts";
+import type * as wire from "./wire.ts";
+
+type Nothing = Record<never, never>;
+
+/** Statuses that every route may answer with. */
+type AnyFault = 400 | 401 | 403 | 500 | 503;
+/** Statuses of a body that is not taken. */
+type BodyFault = 413 | 415;
+
+/** A call of a route: what it takes, and its answers by status. */
+type Call<Input, Answers extends Readonly<Record<number, unknown>>, Faults extends number = never> =
+  | {
+    [S in keyof Answers & number]: { input: Input; output: Answers[S]; outputFormat: "json"; status: S };
+  }[keyof Answers & number]
+  | { input: Input; output: wire.ErrorBody; outputFormat: "json"; status: AnyFault | Faults };
+
+type Graph = { param: { graph_id: string } };
+type Run = { param: { run_id: string } };
+type Json<Body> = { json: Body };
+type Query<Fields> = { query?: Fields };
+type Headers<Fields> = { header?: Fields };
+
+/** The routes of an app with what they take and answer: what the typed client is made of. */
+export type Routes = {
+  "/v1/openapi.json": { $get: Call<Nothing, { 200: Record<string, unknown> }> };
+  "/v1/capabilities": { $get: Call<Nothing, { 200: wire.Capabilities }> };
+  "/v1/graphs": { $get: Call<Nothing, { 200: wire.GraphList }> };
+  "/v1/graphs/:graph_id/topology": {
+    $get: Call<Graph & Query<{ version?: string | undefined }>, { 200: Topology }, 404>;
+  };
+  "/v1/graphs/:graph_id/runs": {
+    $post: Call<
+      & Graph
+      & Query<{ version?: string | undefined; wait?: string | undefined }>
+      & Headers<{ "idempotency-key"?: string | undefined }>
+      & Json<wire.StartRequest>,
+      { 200: wire.RunBody; 202: wire.RunRef },
+      404 | 409 | 422 | BodyFault
+    >;
+  };
+  "/v1/runs": {
+    $get: Call<
+      Query<{
+        graph_id?: string | undefined;
+        status?: RunStatus | undefined;
+        reason?: InterruptReason | undefined;
+        tag?: string | undefined;
+        cursor?: string | undefined;
+        limit?: string | undefined;
+      }>,
+      { 200: wire.RunPage },
+      404
+    >;
+  };
+  "/v1/runs/:run_id": {
+    $get: Call<
+      Run & Query<{ revision?: string | undefined; include_state?: "true" | "false" | undefined }>,
+      { 200: wire.RunBody },
+      404 | 409
+    >;
+  };
+  "/v1/runs/:run_id/history": {
+    $get: Call<
+      & Run
+      & Query<{
+        from_revision?: string | undefined;
+        limit?: string | undefined;
+        include_state?: "true" | "false" | undefined;
+      }>,
+      { 200: wire.HistoryPage },
+      404 | 409
+    >;
+  };
+  "/v1/runs/:run_id/events": {
+    $get:
+      | Call<
+        & Run
+        & Query<{ from_revision?: string | undefined }>
+        & Headers<{ "last-event-id"?: string | undefined }>,
+        Nothing,
+        404 | 409
+      >
+      | {
+        input:
+          & Run
+          & Query<{ from_revision?: string | undefined }>
+          & Headers<{ "last-event-id"?: string | undefined }>;
+        output: string;
+        outputFormat: string;
+        status: 200;
+      }
+      | {
+        input:
+          & Run
+          & Query<{ from_revision?: string | undefined }>
+          & Headers<{ "last-event-id"?: string | undefined }>;
+        output: Nothing;
+        outputFormat: string;
+        status: 204;
+      };
+  };
+  "/v1/runs/:run_id/resume": {
+    $post: Call<Run & Json<wire.ResumeRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;
+  };
+  "/v1/runs/:run_id/cancel": {
+    $post: Call<Run & Json<wire.CancelRequest | null>, { 200: wire.CancelledRun }, 404 | 409 | BodyFault>;
+  };
+  "/v1/runs/:run_id/fork": {
+    $post: Call<Run & Json<wire.ForkRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;
+  };
+  "/v1/runs/:run_id/state": {
+    $patch: Call<Run & Json<wire.StateRequest>, { 200: wire.RunBody }, 404 | 409 | 422 | BodyFault>;
+  };
+  "/v1/waits": {
+    $get: Call<
+      Query<{
+        graph_id?: string | undefined;
+        run_id?: string | undefined;
+        name?: string | undefined;
+        cursor?: string | undefined;
+        limit?: string | undefined;
+      }>,
+      { 200: wire.WaitPage },
+      404
+    >;
+  };
+  "/v1/runs/:run_id/waits/:wait_id/answer": {
+    $post: Call<
+      { param: { run_id: string; wait_id: string } } & Json<wire.AnswerRequest>,
+      { 202: wire.Accepted },
+      404 | 409 | 422 | BodyFault
+    >;
+  };
+};
+
+/** The type of an app, for `hc` of `hono/client`: `hc<AppType>("https://…")`. */
+export type AppType = Hono<Env, Routes, "/">;

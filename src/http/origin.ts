@@ -1,0 +1,60 @@
+import { HttpFault } from "./faults.ts";
+
+/**
+ * Who may reach an app without authentication, and from which pages.
+ *
+ * 1. Without authentication only this machine is served, under a name of this machine: neither a public bind, nor a page
+ *    that had its own name resolved to this machine, gets anything.
+ * 2. A page of another origin changes nothing, whatever the browser sends along for it.
+ */
+
+/** Refuses callers of an app without authentication that may not be on this machine. */
+export function checkLocal(request: Request, env: unknown): void {
+  const peer = peerOf(request, env);
+  const local = (peer === undefined || isLoopback(peer)) && isLoopback(new URL(request.url).hostname);
+  if (!local) throw new HttpFault("FORBIDDEN");
+}
+
+/** Refuses requests that pages of other origins make, unless those are allowed. */
+export function checkOrigin(request: Request, allowed: readonly string[]): void {
+  const { method, headers, url } = request;
+  if (method === "GET" || method === "HEAD") return;
+  const origin = headers.get("origin");
+  if (origin === null) {
+    if (headers.get("sec-fetch-site") === "cross-site") throw new HttpFault("FOREIGN_ORIGIN");
+    return;
+  }
+  if (allowed.includes(origin) || hostOf(origin) === (headers.get("host") ?? new URL(url).host)) return;
+  throw new HttpFault("FOREIGN_ORIGIN");
+}
+
+function hostOf(origin: string): string | undefined {
+  try {
+    return new URL(origin).host;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a name or address is of this machine alone. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, "").toLowerCase();
+  return name === "localhost" || name.endsWith(".localhost") || name === "::1" ||
+    /^(::ffff:)?127(\.\d{1,3}){3}$/.test(name);
+}
+
+/** The address at the other end of the connection, where the server of this runtime tells. */
+function peerOf(request: Request, env: unknown): string | undefined {
+  const { remoteAddr, incoming, requestIP } = (env ?? {}) as ServerInfo;
+  const address = typeof requestIP === "function"
+    ? (env as Required<ServerInfo>).requestIP(request)?.address
+    : remoteAddr?.hostname ?? incoming?.socket?.remoteAddress;
+  return typeof address === "string" ? address : undefined;
+}
+
+/** What a server hands over with a request: Deno's information on it, Bun's server, or what Hono's server for Node has. */
+interface ServerInfo {
+  readonly remoteAddr?: { readonly hostname?: unknown };
+  requestIP?(request: Request): { readonly address: unknown } | null;
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: unknown } };
+}

@@ -1,0 +1,56 @@
+import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import { type Api, type Env, fails, json } from "../api.ts";
+import { VersionQuery } from "../requests.ts";
+import { Capabilities, GraphId, GraphList, Topology } from "../schemas.ts";
+
+const capabilities = createRoute({
+  method: "get",
+  path: "/v1/capabilities",
+  operationId: "getCapabilities",
+  summary: "What this server is and can do",
+  responses: { 200: json(Capabilities, "What this server can do"), ...fails() },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/v1/graphs",
+  operationId: "listGraphs",
+  summary: "The graphs that are served, with their versions",
+  responses: { 200: json(GraphList, "The graphs"), ...fails() },
+});
+
+const topology = createRoute({
+  method: "get",
+  path: "/v1/graphs/{graph_id}/topology",
+  operationId: "getTopology",
+  summary: "A graph as plain data: exactly what its version is made of",
+  request: { params: z.object({ graph_id: GraphId }), query: VersionQuery },
+  responses: { 200: json(Topology, "The graph"), ...fails(404) },
+});
+
+/** Routes about graphs. */
+export function graphRoutes({ served }: Api) {
+  return new OpenAPIHono<Env>()
+    .openapi(
+      capabilities,
+      (c) => c.json({ protocol: "superstep" as const, version: 1 as const, features: FEATURES }, 200),
+    )
+    .openapi(list, (c) => c.json({ graphs: served.graphs }, 200))
+    .openapi(topology, (c) => {
+      const { graph_id } = c.req.valid("param");
+      return c.json(served.resolve(graph_id, c.req.valid("query").version).topology(), 200);
+    });
+}
+
+const FEATURES = [
+  "runs_list",
+  "history",
+  "topology",
+  "events",
+  "waits",
+  "answer",
+  "resume",
+  "cancel",
+  "fork",
+  "state",
+];

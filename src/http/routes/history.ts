@@ -1,0 +1,101 @@
+import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
+import { type Api, type Env, fails, json, sightOf } from "../api.ts";
+import { HttpFault } from "../faults.ts";
+import { EventsQuery, HistoryQuery, LastEventId, limitOf } from "../requests.ts";
+import { HistoryPage, RunId } from "../schemas.ts";
+import { eventStream } from "../stream.ts";
+import { toJson } from "../../model/json.ts";
+import { checkpointOf } from "../views.ts";
+
+const params = z.object({ run_id: RunId });
+
+const history = createRoute({
+  method: "get",
+  path: "/v1/runs/{run_id}/history",
+  operationId: "getHistory",
+  summary: "What happened to a run, by revision",
+  request: { params, query: HistoryQuery },
+  responses: { 200: json(HistoryPage, "A page of revisions"), ...fails(404, 409) },
+});
+
+const events = createRoute({
+  method: "get",
+  path: "/v1/runs/{run_id}/events",
+  operationId: "streamEvents",
+  summary: "What happens to a run, as it happens",
+  description:
+    "Server-sent events named `checkpoint`, whose ids are revisions and whose data are those of the history. " +
+    "The stream ends with the record that ends the run; a reader that comes back after that gets 204.",
+  request: { params, query: EventsQuery, headers: LastEventId },
+  responses: {
+    200: { description: "A stream of events", content: { "text/event-stream": { schema: z.string() } } },
+    204: { description: "The run is over and the reader has seen its end" },
+    ...fails(404, 409),
+  },
+});
+
+/** With states a page is short: each of them is put together from records before it. */
+const STATES_PER_PAGE = 50;
+
+/** Routes that tell what happened to a run. */
+export function historyRoutes(api: Api) {
+  const { served, streams, runtime, logger, signal } = api;
+  let open = 0;
+  return new OpenAPIHono<Env>()
+    .openapi(history, async (c) => {
+      const { run_id } = c.req.valid("param");
+      const { from_revision = "0", limit, include_state } = c.req.valid("query");
+      const asked = sightOf(api, c);
+      const sight = { ...asked, state: asked.state && include_state === "true" };
+      const { runner, run } = await served.find(run_id, { anyVersion: !sight.state });
+      const from = Number(from_revision);
+      const most = sight.state ? Math.min(limitOf(limit), STATES_PER_PAGE) : limitOf(limit);
+      const { rows, cursor } = from > run.revision
+        ? { rows: [] }
+        : await runner.history(run_id, { from, limit: most });
+      const checkpoints = rows.map((row) => checkpointOf(row, sight));
+      if (sight.state) {
+        for (const [i, { revision }] of checkpoints.entries()) {
+          const { state } = await runner.get(run_id, { revision });
+          checkpoints[i] = { ...checkpoints[i]!, state: toJson(state) };
+        }
+      }
+      const next_revision = (checkpoints.at(-1)?.revision ?? from - 1) + 1;
+      return c.json({ checkpoints, next_revision, done: cursor === undefined }, 200);
+    })
+    .openapi(events, async (c) => {
+      const { run_id } = c.req.valid("param");
+      const { runner, run } = await served.find(run_id, { anyVersion: true });
+      const last = c.req.valid("header")["last-event-id"];
+      const from = last === undefined ? Number(c.req.valid("query").from_revision ?? "0") : Number(last) + 1;
+      if (from > run.revision + 1) {
+        throw new HttpFault("BAD_REQUEST", {
+          issues: [{
+            path: last === undefined ? "from_revision" : "last-event-id",
+            message: "the run is not there yet",
+          }],
+        });
+      }
+      const over = run.status === "completed" || run.status === "cancelled";
+      if (over && from > run.revision) return c.body(null, 204);
+      const headers = {
+        "Content-Type": "text/event-stream",
+        "Cache-Control": "no-store, no-transform",
+        "X-Accel-Buffering": "no",
+      };
+      if (c.req.method === "HEAD") return c.body(null, 200, headers);
+      if (open >= streams.limit) throw new HttpFault("TOO_MANY_STREAMS", { headers: { "Retry-After": "5" } });
+      open++;
+      const sight = { ...sightOf(api, c), state: false };
+      const source = {
+        records: (leaving: AbortSignal) =>
+          runner.follow(run_id, { from, poll: streams.poll, signal: leaving }),
+        show: (entry: Parameters<typeof checkpointOf>[0]) => checkpointOf(entry, sight),
+        signal,
+        closed: () => void open--,
+        failed: (error: unknown) =>
+          logger.warn(`superstep: the event stream of run ${run_id} failed`, { error }),
+      };
+      return c.body(eventStream(source, streams, runtime), 200, headers);
+    });
+}

@@ -1,0 +1,152 @@
+import { type HistoryEntry, type HistoryQuery, type InboxEntry, inboxOf } from "../engine/history.ts";
+import type { FollowOptions } from "../engine/follow.ts";
+import type { ForkOptions } from "../engine/operations/fork.ts";
+import type { StateEdit } from "../engine/operations/edit.ts";
+import type { Cancellation } from "../engine/operations/cancel.ts";
+import type { ResumeOptions, SubmitOptions } from "../engine/options.ts";
+import type { RunView } from "../engine/result.ts";
+import {
+  BuildError,
+  CheckpointNotFoundError,
+  DuplicateRegistrationError,
+  GraphVersionMismatchError,
+  isSuperstepError,
+} from "../errors.ts";
+import type { Topology } from "../graph/mod.ts";
+import { compareIds } from "../model/ids.ts";
+import type { RunRecord } from "../model/run.ts";
+import type { CatalogQuery, CatalogRow, Page, PageQuery, Store, WaitQuery } from "../store/store.ts";
+import { HttpFault } from "./faults.ts";
+
+/** What HTTP needs of a runner; every {@link Runner} is one. */
+export interface HttpRunner {
+  readonly graph: { readonly id: string; readonly version: string };
+  readonly store: Store;
+  topology(): Topology;
+  submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
+  resume(runId: string, options?: ResumeOptions): Promise<unknown>;
+  answer(runId: string, waitId: string, value: unknown): Promise<void>;
+  cancel(runId: string, reason?: string): Promise<Cancellation>;
+  fork(runId: string, revision: number, options?: ForkOptions<unknown>): Promise<{ readonly runId: string }>;
+  update(runId: string, edit: StateEdit<unknown>): Promise<RunView<unknown>>;
+  get(runId: string, options?: { readonly revision?: number }): Promise<RunView<unknown>>;
+  status(runId: string): Promise<RunRecord>;
+  history(runId: string, query?: HistoryQuery): Promise<Page<HistoryEntry>>;
+  follow(runId: string, options?: FollowOptions): AsyncIterableIterator<HistoryEntry>;
+}
+
+/** The runners that are served, and the runs of their graphs. Runs of other graphs in the store do not exist here. */
+export class Served {
+  readonly store: Store;
+  readonly #versions = new Map<string, Map<string, HttpRunner>>();
+
+  constructor(runners: readonly HttpRunner[]) {
+    const [first] = runners;
+    if (first === undefined) {
+      throw new BuildError("createApp", "there is nothing to serve; give runners, or workflows and a store");
+    }
+    this.store = first.store;
+    for (const runner of runners) this.#add(runner);
+  }
+
+  #add(runner: HttpRunner): void {
+    const { id, version } = runner.graph;
+    if (runner.store !== this.store) {
+      throw new BuildError(
+        "createApp",
+        `the runner of graph ${id} is on another store; compile them all on one`,
+      );
+    }
+    const versions = this.#versions.get(id) ?? new Map<string, HttpRunner>();
+    if (versions.has(version)) throw new DuplicateRegistrationError(id, version);
+    this.#versions.set(id, versions.set(version, runner));
+  }
+
+  /** Every graph with its versions, both in ascending order. */
+  get graphs(): readonly { readonly graphId: string; readonly versions: readonly string[] }[] {
+    return [...this.#versions].map(([graphId, versions]) => ({
+      graphId,
+      versions: [...versions.keys()].sort(compareIds),
+    })).sort((a, b) => compareIds(a.graphId, b.graphId));
+  }
+
+  serves(graphId: string): boolean {
+    return this.#versions.has(graphId);
+  }
+
+  /** The runner of a version of a graph, or of its only one. */
+  resolve(graphId: string, version: string | undefined): HttpRunner {
+    const versions = this.#versions.get(graphId);
+    if (versions === undefined) throw new HttpFault("GRAPH_NOT_SERVED");
+    if (version === undefined) {
+      if (versions.size > 1) throw new HttpFault("VERSION_REQUIRED");
+      return [...versions.values()][0]!;
+    }
+    const runner = versions.get(version);
+    if (runner === undefined) throw new HttpFault("GRAPH_NOT_SERVED");
+    return runner;
+  }
+
+  /** A run with the runner of its version; of another version of its graph, when that will do. */
+  async find(runId: string, options: { readonly anyVersion?: boolean } = {}): Promise<FoundRun> {
+    const [anyone] = [...this.#versions.values()][0]!.values();
+    const run = await anyone!.status(runId);
+    const versions = this.#versions.get(run.graphId);
+    if (versions === undefined) throw new CheckpointNotFoundError(runId);
+    const runner = versions.get(run.graphVersion);
+    if (runner !== undefined) return { run, runner };
+    const [other] = versions.values();
+    if (options.anyVersion === true) return { run, runner: other! };
+    throw new GraphVersionMismatchError(
+      runId,
+      other!.graph.version,
+      run.graphVersion,
+      "it is not served here",
+    );
+  }
+
+  /** A page of runs. */
+  async list(query: CatalogQuery): Promise<Page<CatalogRow>> {
+    return await this.#page(query, (page) => this.store.list(page));
+  }
+
+  /** A page of open waits. */
+  async waits(query: WaitQuery): Promise<Page<InboxEntry>> {
+    return inboxOf(await this.#page(query, (page) => this.store.waits(page)));
+  }
+
+  /** A page without the rows of graphs that are not served; it may be shorter for that, but is empty at the end only. */
+  async #page<Q extends PageQuery & { readonly graphId?: string }, R extends { readonly graphId: string }>(
+    query: Q,
+    read: (query: Q) => Promise<Page<R>>,
+  ): Promise<Page<R>> {
+    if (query.graphId !== undefined && !this.serves(query.graphId)) throw new HttpFault("GRAPH_NOT_SERVED");
+    let next = query;
+    for (;;) {
+      const page = await this.#read(next, read);
+      const rows = page.rows.filter((row) => this.serves(row.graphId));
+      if (rows.length > 0 || page.cursor === undefined) return { ...page, rows };
+      next = { ...query, cursor: page.cursor };
+    }
+  }
+
+  /** A store that refuses a cursor says so as it says that it failed: without the cursor it is asked which of the two it is. */
+  async #read<Q extends PageQuery, R>(query: Q, read: (query: Q) => Promise<Page<R>>): Promise<Page<R>> {
+    try {
+      return await read(query);
+    } catch (error) {
+      if (query.cursor === undefined || !isSuperstepError(error, "STORE")) throw error;
+      const { cursor: _, ...first } = query;
+      await read({ ...first, limit: 1 } as Q);
+      throw new HttpFault("BAD_REQUEST", {
+        issues: [{ path: "cursor", message: "it was not given by this listing" }],
+      });
+    }
+  }
+}
+
+/** A run and the runner that can work on it. */
+export interface FoundRun {
+  readonly run: RunRecord;
+  readonly runner: HttpRunner;
+}

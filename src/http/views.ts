@@ -1,0 +1,163 @@
+import type { HistoryEntry, InboxEntry, RecordEvent } from "../engine/history.ts";
+import type { RunView } from "../engine/result.ts";
+import type { ItemFailure, VertexFailure } from "../model/failure.ts";
+import { toJson } from "../model/json.ts";
+import type { Halt, InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
+import type { CatalogRow, Page } from "../store/store.ts";
+import type * as wire from "./wire.ts";
+
+/** What a caller may see of a run. */
+export interface Sight {
+  /** States, outputs, answers and the like. */
+  readonly state: boolean;
+  /** What was thrown. */
+  readonly causes: boolean;
+}
+
+/** The bookkeeping of a run, without the digest of its input: whoever may not see a value may not test guesses of it. */
+export function runInfo({ inputDigest: _, ...run }: RunRecord): wire.RunInfo {
+  return run;
+}
+
+/** What is told of a run that was moved and goes on by itself. */
+export function runRef({ runId, graphId, graphVersion, status }: RunRecord): wire.RunRef {
+  return { runId, graphId, graphVersion, status };
+}
+
+/** A run as far as it may be seen. */
+export function runBody(view: RunView<unknown>, sight: Sight): wire.RunBody {
+  const { run, status, path } = view;
+  const base = { run: runInfo(run), status, ...(sight.state ? { state: toJson(view.state) } : {}), path };
+  if (view.status === "cancelled") return { ...base, cancelReason: view.cancelReason };
+  if (view.status !== "interrupted") return base;
+  return {
+    ...base,
+    reason: view.reason,
+    waits: view.waits.map(({ info, ...wait }) => info === undefined ? wait : { ...wait, info: toJson(info) }),
+    failures: view.failures.map(({ error: _, failure, ...rest }) => ({
+      ...rest,
+      failure: causeOf(failure, sight),
+    })),
+    ...(view.halt === undefined ? {} : { halt: haltOf(view.halt, sight) }),
+  };
+}
+
+/** A failure by its kind; what was thrown may hold secrets. */
+function causeOf(failure: VertexFailure, sight: Sight): wire.Cause {
+  const { failures } = failure;
+  return {
+    ...plainCause(failure, sight),
+    ...(failures === undefined ? {} : {
+      failures: failures.map((one: ItemFailure) => ({ ...plainCause(one, sight), item: one.item })),
+    }),
+  };
+}
+
+function plainCause(failure: VertexFailure, sight: Sight): Omit<wire.Cause, "failures"> {
+  const { name, phase, attempt, code, message, data } = failure;
+  return {
+    name,
+    phase,
+    attempt,
+    ...(code === undefined ? {} : { code }),
+    ...(sight.causes ? { message, ...(data === undefined ? {} : { data: toJson(data) }) } : {}),
+  };
+}
+
+function haltOf({ kind, step, vertexId, target, message }: Halt, sight: Sight): wire.HaltInfo {
+  return {
+    kind,
+    step,
+    ...(vertexId === undefined ? {} : { vertexId }),
+    ...(target === undefined ? {} : { target }),
+    ...(sight.causes ? { message } : {}),
+  };
+}
+
+/** A record of a run as far as it may be seen. */
+export function checkpointOf({ events, ...entry }: HistoryEntry, sight: Sight): wire.Checkpoint {
+  return { ...entry, events: events.map((event) => eventOf(event, sight)) };
+}
+
+/** Fields that are shown of each event, beside its type and its vertex: those that hold values with the state only. */
+const SHOWN: {
+  readonly [T in RecordEvent["type"]]: {
+    readonly plain?: readonly string[];
+    readonly values?: readonly string[];
+  };
+} = {
+  created: { plain: ["runId", "graphId", "graphVersion", "entry", "owner", "maxSteps", "deadline", "tags"] },
+  forked: { plain: ["parent"] },
+  updated: {},
+  claimed: { plain: ["owner", "recovery", "maxSteps"] },
+  released: { plain: ["status", "reason", "recovery"] },
+  retried: { plain: ["executions"] },
+  mapped: { plain: ["count"] },
+  attempt_failed: { plain: ["at", "nextAt", "spentMs"] },
+  once: { plain: ["name"], values: ["value"] },
+  opened: { plain: ["id", "kind", "name", "n", "openedAt", "due", "info"], values: ["continuation"] },
+  resolved: { plain: ["id"] },
+  closed: { plain: ["id", "reason"] },
+  reopened: { plain: ["id", "newId", "at"] },
+  suspended: { plain: ["startedAt", "at", "spentMs"] },
+  done: { plain: ["attempt", "startedAt", "at"], values: ["output"] },
+  failed: { plain: ["startedAt", "at", "handler"] },
+  folded: { plain: ["finish"] },
+  routed: { plain: ["routes", "frontier"] },
+  halted: {},
+  completed: {},
+  cancelled: { plain: ["reason"] },
+};
+
+function eventOf(event: RecordEvent, sight: Sight): wire.CheckpointEvent {
+  const { plain = [], values = [] } = SHOWN[event.type];
+  const fields = ["vertexId", "item", ...plain, ...(sight.state ? values : [])];
+  const of: Readonly<Record<string, unknown>> = { ...event };
+  return {
+    type: event.type,
+    ...Object.fromEntries(
+      fields.filter((field) => of[field] !== undefined).map((field) => [field, toJson(of[field])]),
+    ),
+    ...moreOf(event, sight),
+  };
+}
+
+/** What needs a closer look than its field's name. */
+function moreOf(event: RecordEvent, sight: Sight): Readonly<Record<string, unknown>> {
+  switch (event.type) {
+    case "attempt_failed":
+    case "failed":
+      return { failure: causeOf(event.failure, sight) };
+    case "halted":
+      return { halt: haltOf(event.halt, sight) };
+    case "reopened":
+      return sight.causes ? { problem: event.problem } : {};
+    case "resolved": {
+      const { kind, at } = event.result;
+      const value = event.result.kind === "answered" && sight.state
+        ? { value: toJson(event.result.value) }
+        : {};
+      return { result: { kind, at, ...value } };
+    }
+    case "routed":
+      return event.arrivals === undefined ? {} : { arrivals: Object.fromEntries(event.arrivals) };
+    default:
+      return {};
+  }
+}
+
+/** A page of runs. */
+export function runPage({ rows, cursor }: Page<CatalogRow>): wire.RunPage {
+  const runs = rows.map(({ reason, ...row }) => ({
+    ...row,
+    status: row.status as RunStatus,
+    ...(reason === undefined ? {} : { reason: reason as InterruptReason }),
+  }));
+  return { runs, ...(cursor === undefined ? { done: true } : { next_cursor: cursor, done: false }) };
+}
+
+/** A page of open waits. */
+export function waitPage({ rows, cursor }: Page<InboxEntry>): wire.WaitPage {
+  const waits = rows.map(({ info, ...wait }) => info === undefined ? wait : { ...wait, info: toJson(info) });
+  return { waits, ...(cursor === undefined ? { done: true } : { next_cursor: cursor, done: false }) };
+}
