@@ -31,7 +31,7 @@ export interface Fault {
 }
 
 /** What is said of anything thrown. Never a stack, and never the words of a driver. */
-export function faultOf(error: unknown, db?: string): Fault {
+export function faultOf(error: unknown, db: string): Fault {
   if (error instanceof UsageError) {
     return {
       code: "USAGE",
@@ -57,14 +57,12 @@ export function faultOf(error: unknown, db?: string): Fault {
   return { code, message: line(text), details: [], fields };
 }
 
-type Wording = (fields: Readonly<Record<string, unknown>>, db: string | undefined) => string | undefined;
+type Wording = (fields: Readonly<Record<string, unknown>>, db: string) => string | undefined;
 
 /** Faults whose remedy is another one here than in code. */
 const WORDINGS: Readonly<Record<string, Wording>> = {
   CHECKPOINT_NOT_FOUND: ({ runId, revision }, db) =>
-    revision === undefined
-      ? `there is no run ${runId}${db === undefined ? "" : ` in ${db}`}; see superstep list`
-      : undefined,
+    revision === undefined ? `there is no run ${runId} in ${db}; see superstep list` : undefined,
   RUN_BUSY: ({ runId, owner }) =>
     `run ${runId} is at work in process ${owner}; wait for it with --wait, or claim it with --takeover`,
   RESUME_TERMINAL: ({ runId, status }) =>

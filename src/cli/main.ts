@@ -58,7 +58,9 @@ async function runProcess(): Promise<void> {
       process.exit(1);
     });
   }
-  const code = await main(process.argv.slice(2));
+  // A body may wait for what keeps no process alive; Node would end in the middle of the run.
+  const alive = setInterval(() => {}, 2 ** 30);
+  const code = await main(process.argv.slice(2)).finally(() => clearInterval(alive));
   for (const stream of [process.stdout, process.stderr]) await flushed(stream);
   process.exit(code);
 }

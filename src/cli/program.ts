@@ -9,6 +9,7 @@ import { addList } from "./commands/list.ts";
 import { addResume } from "./commands/resume.ts";
 import { addRun } from "./commands/run.ts";
 import { addWaits } from "./commands/waits.ts";
+import { DEFAULT_DB } from "./database.ts";
 import { EXIT } from "./exit.ts";
 import { faultOf, StoppedError } from "./faults.ts";
 import type { Io } from "./io.ts";
@@ -57,7 +58,7 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
 
 function tell(cli: Cli, error: unknown, argv: readonly string[]): void {
   if (error instanceof StoppedError) return cli.note(error.message);
-  const fault = faultOf(error, valueOf(argv, "--db"));
+  const fault = faultOf(error, valueOf(argv, "--db") ?? DEFAULT_DB);
   if (argv.includes("--json")) {
     const { code, message, details, fields } = fault;
     const more = details.length > 0 ? { details } : {};
@@ -69,7 +70,6 @@ function tell(cli: Cli, error: unknown, argv: readonly string[]): void {
 }
 
 function valueOf(argv: readonly string[], option: string): string | undefined {
-  const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
-  const word = argv[at];
-  return word === option ? argv[at + 1] : word?.slice(option.length + 1);
+  const at = argv.findLastIndex((word) => word === option || word.startsWith(`${option}=`));
+  return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1);
 }

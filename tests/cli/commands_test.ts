@@ -265,6 +265,31 @@ test("W4: what workflows print goes to the error stream, and no control characte
     assert.equal(console.log, log, "the console is as it was");
   }));
 
+test("W4: a second request to stop ends the process at once; before anything is started nothing has to be let go", () =>
+  Shell.with(async (shell) => {
+    const exits: number[] = [];
+    let begun = false;
+    const ran = await shell.runIn(
+      {
+        exit: (code) => void exits.push(code),
+        watch: (text, send) => {
+          if (text.includes("▶ draft") && !begun) {
+            begun = true;
+            send("SIGINT");
+            send("SIGTERM");
+          }
+        },
+      },
+      "run",
+      DESK,
+      "-i",
+      input({ hang: true }),
+      "--run-id",
+      "r1",
+    );
+    assert.deepEqual([exits, ran.code], [[143], 130]);
+  }));
+
 test("W4: --help tells every command and the exit codes; --version the version", async () => {
   const help = await runMain(["--help"]);
   assert.equal(help.code, 0);

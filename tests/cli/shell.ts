@@ -117,8 +117,8 @@ export async function runMain(argv: readonly string[], how: RunIn = {}): Promise
   return { code, out: out.text, err: err.text };
 }
 
-/** Keeps what is written. */
-class Sink extends Writable {
+/** A stream that keeps what is written to it. */
+export class Sink extends Writable {
   text = "";
   readonly isTTY: boolean;
   readonly columns = 100;

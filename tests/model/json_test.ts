@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromJson, toJson } from "../../src/model/json.ts";
-import { randomValue, seeded } from "../checkpoint/values.ts";
+import { assertSame, randomValue, seeded } from "../checkpoint/values.ts";
 
 function throughText(value: unknown): unknown {
   return fromJson(JSON.parse(JSON.stringify(toJson(value))), "the value");
@@ -11,7 +11,7 @@ test("W2: every storable value comes back equal through its JSON text", () => {
   const random = seeded(7);
   for (let i = 0; i < 500; i++) {
     const value = randomValue(random);
-    assert.deepEqual(throughText(value), value);
+    assertSame(throughText(value), value);
   }
 });
 
