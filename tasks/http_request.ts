@@ -6,8 +6,9 @@ import { type Answered, exchange, Refusal, systemResolve } from "./support/excha
 export interface HttpRequestInput {
   /** With `http:` or `https:`. */
   readonly url: string | URL;
-  /** @default "GET", or "POST" when there is a body */
+  /** The method. @default "GET", or "POST" when there is a body */
   readonly method?: string;
+  /** Headers beside `Idempotency-Key`, which one given here replaces. @default none */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is when it is text or bytes, and as JSON otherwise. @default none */
   readonly body?: unknown;
@@ -36,6 +37,7 @@ export interface HttpRequestOptions {
 
 /** A response with a status of 200 to 299. */
 export interface HttpResponse {
+  /** The status code. */
   readonly status: number;
   /** With lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -45,7 +47,9 @@ export interface HttpResponse {
 
 /** What is known of a response that was refused: `data` of the error, and of the failure that `record` sees. */
 export interface HttpFailure {
+  /** The status code. */
   readonly status: number;
+  /** What was asked, after redirects. */
   readonly url: string;
   /** The beginning of the response. */
   readonly body: string;
@@ -53,7 +57,9 @@ export interface HttpFailure {
 
 /** A response that another attempt may better. */
 export class HttpError extends Error {
+  /** The name of the class, which minifying leaves as it is. */
   override readonly name = "HttpError";
+  /** `data`: what `record` and whoever reads the failure get. */
   constructor(message: string, readonly data: HttpFailure) {
     super(message);
   }
@@ -77,8 +83,14 @@ export class HttpError extends Error {
  *
  * @example
  * ```ts
- * const server = createServer((_request, response) => response.end("pong"));
+ * import { createServer } from "node:http";
+ * import { once } from "node:events";
+ * import type { AddressInfo } from "node:net";
+ *
+ * const server = createServer((_request, response) => void response.end("pong"));
  * await once(server.listen(0, "127.0.0.1"), "listening");
+ * const { port } = server.address() as AddressInfo;
+ *
  * const graph = new GraphBuilder({ id: "ping", schema: z.object({ url: z.string(), said: z.unknown() }) })
  *   .addVertex({
  *     id: "ping",
@@ -89,8 +101,7 @@ export class HttpError extends Error {
  *   })
  *   .build({ entry: "ping", finish: "ping" });
  *
- * const url = `http://127.0.0.1:${server.address().port}/`;
- * const { state } = await compile(graph, { store: memoryStore() }).run({ url, said: null });
+ * const { state } = await compile(graph, { store: memoryStore() }).run({ url: `http://127.0.0.1:${port}/`, said: "" });
  * assert.equal(state.said, "pong");
  * server.close();
  * ```
@@ -102,6 +113,7 @@ export class HttpRequest implements Task<HttpRequestInput, HttpResponse> {
   readonly #timeoutMs: number;
   readonly #resolve: (host: string) => Promise<readonly string[]>;
 
+  /** Without options it asks public hosts only. */
   constructor(options: HttpRequestOptions = {}) {
     const { allowPrivate = [], maxBytes = 10 * 1024 * 1024, maxRedirects = 5, timeout = "60s" } = options;
     const trusted = typeof allowPrivate === "boolean" ? undefined : allowPrivate.map(plainHost);
@@ -115,6 +127,7 @@ export class HttpRequest implements Task<HttpRequestInput, HttpResponse> {
     }
   }
 
+  /** Sends the request. */
   async execute(input: HttpRequestInput, ctx: TaskContext): Promise<HttpResponse> {
     const timeout = new AbortController();
     const timer = setTimeout(() => {

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import process from "node:process";
 import type { Task, TaskContext } from "../mod.ts";
@@ -37,22 +38,42 @@ export class CommandError extends Error {
   }
 }
 
+/** What a command may do; given by the class that is bound, not by the state. */
+export interface RunCommandOptions {
+  /** The most bytes that a command may print, on each of its two streams. @default 10 MiB */
+  readonly maxBytes?: number;
+}
+
 /**
  * Runs a command and answers what it printed. Its environment holds `IDEMPOTENCY_KEY`, the same in every attempt. When
- * the attempt times out or the run is stopped, the command is terminated.
+ * the attempt times out, the run is stopped, or the command prints too much, the command is terminated.
  *
  * @example
- * ```ts ignore
+ * ```ts
+ * @Graph({ id: "release" })
+ * class Release extends Workflow(z.object({ version: z.string(), log: z.string().default("") })) {}
+ *
  * @Vertex({
- *   graph: Release, id: "build", to: "publish",
- *   select: (s) => ({ command: "make", args: ["dist"], cwd: s.folder }),
+ *   graph: Release, id: "tag", entry: true, finish: true,
+ *   select: (s) => ({ command: "echo", args: ["tagged", s.version] }),
  *   reduce: (s, output: CommandOutput) => { s.log = output.stdout; },
  * })
  * @Timeout("10m")
- * class Build extends RunCommand {}
+ * class Tag extends RunCommand {}
+ *
+ * const { state } = await compile(Release, { store: memoryStore() }).run({ version: "1.2.0" });
+ * assert.equal(state.log.trim(), "tagged 1.2.0");
  * ```
  */
 export class RunCommand implements Task<RunCommandInput, CommandOutput> {
+  readonly #maxBytes: number;
+
+  /** A command without options is held to the defaults. */
+  constructor(options: RunCommandOptions = {}) {
+    this.#maxBytes = options.maxBytes ?? 10 * 1024 * 1024;
+  }
+
+  /** Runs the command to its end. */
   execute(input: RunCommandInput, ctx: TaskContext): Promise<CommandOutput> {
     const { command, args = [], cwd, env = {}, stdin = "" } = input;
     return new Promise((resolve, reject) => {
@@ -62,20 +83,29 @@ export class RunCommand implements Task<RunCommandInput, CommandOutput> {
         signal: ctx.signal,
       });
       const printed = { stdout: "", stderr: "" };
-      for (const name of ["stdout", "stderr"] as const) {
-        child[name].setEncoding("utf8").on("data", (text: string) => printed[name] += text);
-      }
-      child.on("error", reject);
-      child.on("close", (code, signal) => {
-        if (code === 0) return resolve(printed);
-        const end = signal ?? code ?? "unknown";
-        const said = printed.stderr.trim().split("\n").at(-1) ?? "";
+      const fail = (end: number | string, said: string) =>
         reject(
           new CommandError(`${command} ended with ${end}${said === "" ? "" : `: ${said}`}`, {
             code: end,
             ...printed,
           }),
         );
+      for (const name of ["stdout", "stderr"] as const) {
+        let size = 0;
+        child[name].setEncoding("utf8").on("data", (text: string) => {
+          size += Buffer.byteLength(text);
+          if (size <= this.#maxBytes) return void (printed[name] += text);
+          child.kill();
+          fail(
+            "too much output",
+            `more than ${this.#maxBytes} bytes on ${name}; raise maxBytes if it is meant`,
+          );
+        });
+      }
+      child.on("error", reject);
+      child.on("close", (code, signal) => {
+        if (code === 0) resolve(printed);
+        else fail(signal ?? code ?? "unknown", printed.stderr.trim().split("\n").at(-1) ?? "");
       });
       // A command that reads nothing closes its input early, which is its own affair.
       child.stdin.on("error", () => {});

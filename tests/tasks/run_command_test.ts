@@ -51,3 +51,13 @@ test("RunCommand terminates the command when its signal is aborted", async () =>
   controller.abort(new Error("stopped"));
   await assert.rejects(running, (error: Error) => error.name === "AbortError" || error.message === "stopped");
 });
+
+test("RunCommand terminates a command that prints more than it may", async () => {
+  for (const stream of ["log", "error"]) {
+    const endless = script(`setInterval(() => console.${stream}("x".repeat(1000)), 1)`);
+    await assert.rejects(
+      new RunCommand({ maxBytes: 10_000 }).execute(endless, contextFor("k")),
+      /too much output: more than 10000 bytes/,
+    );
+  }
+});
