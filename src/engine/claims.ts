@@ -113,10 +113,17 @@ export class Claims<S> {
   async recover(options: WorkOptions): Promise<readonly RunHandle<S>[]> {
     const { runtime, graph } = this.#engine;
     const left = await this.#orphans();
-    for (const wake of await this.#store.wakes(runtime.now(), BATCH)) {
-      if (wake.graphId !== graph.id) continue;
-      if (wake.graphVersion === graph.version) left.add(wake.runId);
-      else this.#passOver(wake.runId, wake.graphVersion);
+    const now = runtime.now();
+    let page = await this.#store.wakes(now, BATCH);
+    for (;;) {
+      for (const wake of page) {
+        if (wake.graphId !== graph.id) continue;
+        if (wake.graphVersion === graph.version) left.add(wake.runId);
+        else this.#passOver(wake.runId, wake.graphVersion);
+      }
+      const after = page.at(-1);
+      if (after === undefined || page.length < BATCH) break;
+      page = await this.#store.wakes(now, BATCH, { after });
     }
     const handles: RunHandle<S>[] = [];
     for (const runId of left) {

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait } from "../../mod.ts";
+import { compile, defineWait, Graph, Vertex, Workflow } from "../../mod.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { VirtualClock } from "../../src/testing/virtual_clock.ts";
+import { serve } from "../../src/worker/mod.ts";
 import { chainOf, gate, graphOf, notes } from "../support/graphs.ts";
 import { WorkerLab } from "./lab.ts";
 
@@ -219,4 +222,52 @@ test("W1: a signal that aborts, an asynchronous disposal and a second stop all s
   const second = await lab.serve(forever, { grace: 0 });
   await lab.clock.drive(second.worker[Symbol.asyncDispose]());
   assert.equal(lab.clock.pending, 0);
+});
+
+test("O2, W1: recover finds what is due behind a thousand runs of graphs that it does not know", async () => {
+  const lab = new WorkerLab();
+  const foreign = lab.process(graphOf({ id: "foreign", vertices: { v: {} } }));
+  for (let i = 0; i < 1_000; i++) await foreign.runner.submit(notes(), { runId: `a${i}` });
+  const { runner } = lab.process(chainOf("a"));
+  await runner.submit(notes(), { runId: "z" });
+  const handles = await runner.recover();
+  assert.deepEqual(handles.map((handle) => handle.runId), ["z"]);
+  assert.equal((await lab.clock.drive(handles[0]!.result())).status, "completed");
+});
+
+test("W1, D10: workflows are compiled on the store as `compile` says, and hooks see every run that the worker works on", async () => {
+  const clock = new VirtualClock();
+  const store = memoryStore();
+  @Graph({ id: "classes" })
+  class Classes extends Workflow(z.object({ said: z.string().default("") })) {}
+  @Vertex({
+    graph: Classes,
+    id: "say",
+    entry: true,
+    finish: true,
+    select: () => 0,
+    reduce: (s, said: string) => {
+      s.said = said;
+    },
+  })
+  class Say {
+    constructor(readonly words: string = "by default") {}
+    execute(_: number): string {
+      return this.words;
+    }
+  }
+  const seen: string[] = [];
+  const worker = await serve({
+    store,
+    workflows: [Classes],
+    compile: { provide: (cls) => cls === Say ? new Say("as provided") : new cls() },
+    hooks: { runFinish: (event) => void seen.push(event.runId) },
+    runtime: clock,
+  });
+  const runner = compile(Classes, { store, runtime: clock });
+  await runner.submit({}, { runId: "r" });
+  await clock.advance("2s");
+  assert.equal((await runner.get("r")).state.said, "as provided");
+  assert.deepEqual(seen, ["r"]);
+  await clock.drive(worker.stop());
 });
