@@ -261,7 +261,7 @@ test("W1, D10: workflows are compiled on the store as `compile` says, and hooks 
     store,
     workflows: [Classes],
     compile: { provide: (cls) => cls === Say ? new Say("as provided") : new cls() },
-    hooks: { runFinish: (event) => void seen.push(event.runId) },
+    hooks: { runFinish: (event) => void seen.push(event.run.runId) },
     runtime: clock,
   });
   const runner = compile(Classes, { store, runtime: clock });
