@@ -46,6 +46,8 @@ export type {
   GraphErrorHandler,
   MapVertexOptions,
   PolicyScope,
+  ScheduleAnnotation,
+  Scheduled,
   VertexDecoratorBase,
   VertexOptions,
   WorkflowBase,

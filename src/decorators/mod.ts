@@ -8,6 +8,7 @@ export type { GraphErrorHandler } from "./on_error.ts";
 export { Retry } from "./retry.ts";
 export type { PolicyScope } from "./scope.ts";
 export { Schedule } from "./schedule.ts";
+export type { ScheduleAnnotation, Scheduled } from "./schedule.ts";
 export { Timeout } from "./timeout.ts";
 export { Vertex } from "./vertex.ts";
 export type { MapVertexOptions, VertexDecoratorBase, VertexOptions } from "./vertex.ts";

@@ -4,9 +4,21 @@ import { type Annotation, annotation, nameOf, requireOptions } from "./annotatio
 import { isWorkflow, prependOwn, records } from "./metadata.ts";
 import type { WorkflowClass } from "./workflow.ts";
 
+/** The annotation of a workflow class whose schema takes an input `X`; others it does not take. */
+export type ScheduleAnnotation<X> = <C extends WorkflowClass<unknown>>(
+  cls: Scheduled<C, X>,
+  ctx?: ClassDecoratorContext,
+) => void;
+
+/** `C`, when its schema takes an input `X`. */
+export type Scheduled<C, X> = C extends WorkflowClass<unknown, infer I>
+  ? [X] extends [I] ? C : { readonly "the schedule's input is not one of the workflow, which takes": I }
+  : never;
+
 /**
  * Has workers start runs of the workflow by the clock: one per tick, however many workers there are. Several may stand on
- * one class. The expression and the zone are judged when the workflow is compiled.
+ * one class. Its `input` has the type that the schema of the workflow accepts; the expression and the zone are judged when
+ * the workflow is compiled.
  *
  * @param expression cron: minute, hour, day of the month, month, day of the week; before them seconds, if there are six
  *
@@ -17,9 +29,12 @@ import type { WorkflowClass } from "./workflow.ts";
  * class Report extends Workflow(z.object({ day: z.string() })) {}
  * ```
  */
-export function Schedule(expression: string, options?: ScheduleOptions): Annotation<WorkflowClass<unknown>> {
+export function Schedule<X = Record<never, never>>(
+  expression: string,
+  options?: ScheduleOptions<X>,
+): ScheduleAnnotation<X> {
   requireOptions("@Schedule", expression);
-  return annotation("@Schedule", (cls) => {
+  const schedule: Annotation = annotation("@Schedule", (cls) => {
     if (!isWorkflow(cls)) {
       throw new BuildError(
         "@Schedule",
@@ -28,4 +43,5 @@ export function Schedule(expression: string, options?: ScheduleOptions): Annotat
     }
     prependOwn(cls, records.schedule, Object.freeze({ expression, options: options && { ...options } }));
   });
+  return schedule as ScheduleAnnotation<X>;
 }

@@ -114,6 +114,13 @@ const MADE: Readonly<Record<string, Made>> = {
     "a.b",
     "function",
   ],
+  ControlPlaneClosedError: [new root.ControlPlaneClosedError("consume"), "CONTROL_PLANE_CLOSED", "consume"],
+  DuplicateRegistrationError: [
+    new root.DuplicateRegistrationError("g1", "abc:2"),
+    "DUPLICATE_REGISTRATION",
+    "g1",
+    "abc:2",
+  ],
   StateSizeError: [new root.StateSizeError("the state", 999, 100, "log"), "STATE_SIZE", "999", "100", "log"],
 };
 

@@ -5,7 +5,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { compile, type CompiledGraph, Graph, GraphBuilder, type Runner, scan, Workflow } from "../../mod.ts";
+import {
+  compile,
+  type CompiledGraph,
+  Graph,
+  GraphBuilder,
+  type Runner,
+  scan,
+  Schedule,
+  Workflow,
+} from "../../mod.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { crashTest, testRunner } from "../../src/testing/mod.ts";
 
@@ -26,8 +35,12 @@ async function inferredFromTheClass(): Promise<void> {
   const { state } = await handle.result();
   state.limit satisfies number;
 
+  await runner.submit({ question: "?" });
+
   // @ts-expect-error the question is missing
   await runner.run({ draft: "a" });
+  // @ts-expect-error the question is missing
+  await runner.submit({});
   // @ts-expect-error the question is no number
   await runner.run({ question: 1 });
   // @ts-expect-error the state has no field `qestion`
@@ -80,6 +93,43 @@ async function carriedByTheBuilder(task: { execute(input: string): string }): Pr
   // @ts-expect-error the schema accepts other inputs
   new GraphBuilder<State, { other: string }>({ id: "other", schema: State });
 }
+
+@Schedule("0 9 * * *", { input: { question: "every day" } })
+@Schedule("0 18 * * *", {
+  timezone: "Europe/Berlin",
+  input: (tick) => ({ question: "?", draft: tick.toISOString() }),
+})
+@Graph({ id: "scheduled" })
+class Scheduled extends Workflow(State) {}
+
+@Schedule("0 9 * * *", { onMissed: "skip" })
+@Graph({ id: "needs-nothing" })
+class NeedsNothing extends Workflow(z.object({ n: z.number().default(1) })) {}
+
+// @ts-expect-error the question is missing
+@Schedule("0 9 * * *")
+@Graph({ id: "scheduled" })
+class WithoutInput extends Workflow(State) {}
+
+// @ts-expect-error the question is no number
+@Schedule("0 9 * * *", { input: { question: 1 } })
+@Graph({ id: "scheduled" })
+class WrongInput extends Workflow(State) {}
+
+// @ts-expect-error the question is missing
+@Schedule("0 9 * * *", { input: (tick) => ({ draft: tick.toISOString() }) })
+@Graph({ id: "scheduled" })
+class WrongInputOfTick extends Workflow(State) {}
+
+class Plain {}
+// @ts-expect-error a workflow extends Workflow(schema)
+const misplaced = () => Schedule("0 9 * * *")(Plain);
+
+test("D12: a schedule is refused by the compiler where its input is not one of the workflow", () => {
+  const declared = [Scheduled, NeedsNothing, WithoutInput, WrongInput, WrongInputOfTick];
+  assert.equal(new Set(declared).size, 5);
+  assert.throws(misplaced, { code: "BUILD" });
+});
 
 test("E1: inputs are typed by the schema, from the class and from the builder, and left to it where they are unknown", () => {
   for (const snippet of [inferredFromTheClass, inputsFromOutside, carriedByTheBuilder]) {
