@@ -53,7 +53,8 @@ export function faultOf(error: unknown, db: string): Fault {
     const details = faults.map((fault) => line(`- ${String(fault).replace(/^superstep: /, "")}`));
     return { code, message: `${faults.length} faults:`, details, fields };
   }
-  const text = WORDINGS[code]?.(fields, db) ?? error.message.replace(/^superstep: /, "");
+  const text = WORDINGS[code]?.(fields, db) ??
+    error.message.replace(/^superstep: /, "").replace("`force`", "--force");
   return { code, message: line(text), details: [], fields };
 }
 

@@ -44,6 +44,12 @@ export function revision(text: string): number {
   throw new InvalidArgumentError("Give a whole number from 0.");
 }
 
+/** A span such as `30s`. */
+export function duration(text: string): Duration {
+  if ((toMs(text) ?? -1) >= 0) return text as Duration;
+  throw new InvalidArgumentError('Give a span such as "30s".');
+}
+
 /** A span from now, such as `2h`, or a moment as an ISO 8601 time. */
 export function durationOrDate(text: string): Duration | Date {
   if (toMs(text) !== undefined) return text as Duration;

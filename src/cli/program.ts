@@ -2,12 +2,18 @@ import { Command, CommanderError } from "commander";
 import { VERSION } from "../runtime/version.ts";
 import { Cli } from "./cli.ts";
 import { addAnswer } from "./commands/answer.ts";
+import { addCancel } from "./commands/cancel.ts";
+import { addFork } from "./commands/fork.ts";
 import { addGet } from "./commands/get.ts";
 import { addGraph } from "./commands/graph.ts";
 import { addHistory } from "./commands/history.ts";
 import { addList } from "./commands/list.ts";
+import { addPurge } from "./commands/purge.ts";
 import { addResume } from "./commands/resume.ts";
+import { addRetain } from "./commands/retain.ts";
 import { addRun } from "./commands/run.ts";
+import { addServe } from "./commands/serve.ts";
+import { addUpdate } from "./commands/update.ts";
 import { addWaits } from "./commands/waits.ts";
 import { DEFAULT_DB } from "./database.ts";
 import { EXIT } from "./exit.ts";
@@ -24,7 +30,22 @@ JSON given and printed is lossless: {"$date": "2026-11-29T12:00:00.000Z"}, {"$bi
 `;
 
 /** The commands, in the order of the help. */
-const COMMANDS = [addRun, addResume, addAnswer, addWaits, addList, addGet, addHistory, addGraph];
+const COMMANDS = [
+  addRun,
+  addResume,
+  addAnswer,
+  addWaits,
+  addList,
+  addGet,
+  addHistory,
+  addGraph,
+  addCancel,
+  addFork,
+  addUpdate,
+  addPurge,
+  addRetain,
+  addServe,
+];
 
 /** Runs the command line and answers the exit code. */
 export async function runProgram(argv: readonly string[], io: Io): Promise<number> {

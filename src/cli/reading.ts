@@ -12,16 +12,32 @@ export function logOf(store: Store): CheckpointLog<unknown> {
   return new CheckpointLog(store, systemRuntime);
 }
 
+/** What to read of a run. */
+export interface ReadOptions {
+  /** Whether the state is decoded. @default true */
+  readonly state?: boolean;
+  /** @default the newest */
+  readonly revision?: number;
+}
+
 /** A run as it is stored. */
-export async function cursorOf(store: Store, runId: string, state = true): Promise<Cursor<unknown>> {
-  const cursor = await logOf(store).load(checkedRunId(runId, "get"), { state });
+export async function cursorOf(
+  store: Store,
+  runId: string,
+  options: ReadOptions = {},
+): Promise<Cursor<unknown>> {
+  const { state = true, revision } = options;
+  const log = logOf(store);
+  checkedRunId(runId, "get");
+  const cursor =
+    await (revision === undefined ? log.load(runId, { state }) : log.at(runId, revision, { state }));
   if (cursor === undefined) throw new CheckpointNotFoundError(runId);
   return cursor;
 }
 
 /** The record of a run. */
 export async function runRecord(store: Store, runId: string): Promise<RunRecord> {
-  return (await cursorOf(store, runId, false)).checkpoint.run;
+  return (await cursorOf(store, runId, { state: false })).checkpoint.run;
 }
 
 /** Which open waits to read. */

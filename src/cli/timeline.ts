@@ -19,7 +19,10 @@ export function happenings(cli: Cli, { events, frontier, phase }: HistoryEntry):
     if (text !== undefined) told.push(text);
     else told.push(...group.map((e) => tell(cli, e)).filter((t) => t !== ""));
   }
-  if (phase === "routed" && frontier.length > 0 && events.some((e) => e.type === "created")) {
+  if (
+    phase === "routed" && frontier.length > 0 &&
+    events.some((e) => e.type === "created" || e.type === "forked")
+  ) {
     told.push(cli.colours.dim(`next: ${frontier.map((id) => line(id)).join(", ")}`));
   }
   return told;
@@ -54,6 +57,10 @@ function tell(cli: Cli, event: RecordEvent): string {
       const until = event.deadline === undefined ? "" : `, deadline ${dateTime(event.deadline)}`;
       return `created${owned(event.owner)}${until}${tags}`;
     }
+    case "forked":
+      return `begins where ${line(event.parent.runId)} was at revision ${event.parent.revision}`;
+    case "updated":
+      return yellow("the state was changed from outside");
     case "claimed":
       return `${event.recovery ? yellow("taken over from a dead process") : "claimed"}${owned(event.owner)}`;
     case "released":
@@ -116,7 +123,8 @@ function tell(cli: Cli, event: RecordEvent): string {
     case "cancelled":
       return `cancelled: ${line(event.reason)}`;
     default:
-      return line((event as { readonly type: string }).type);
+      // A newer version wrote it.
+      return line((event satisfies never as { readonly type: string }).type);
   }
 }
 

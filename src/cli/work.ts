@@ -50,7 +50,7 @@ export async function work(
 }
 
 /** What workflows print goes to the error stream, so that the standard output holds results only. */
-function captureConsole(io: Io, print: (data: readonly unknown[]) => void): () => void {
+export function captureConsole(io: Io, print: (data: readonly unknown[]) => void): () => void {
   const { console } = io;
   if (console === undefined) return () => {};
   const own = Object.fromEntries(CONSOLE_METHODS.map((method) => [method, console[method]]));

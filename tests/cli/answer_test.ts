@@ -158,7 +158,7 @@ test("W4: on a terminal an answer is asked for field by field, refused ones agai
     const ran = await shell.runIn({ typed }, "answer", DESK);
     assert.equal(ran.code, 0, ran.err);
     assert.match(ran.err, /verdict of review, run r1\n\{\n {2}"text": "T!"\n\}\n/);
-    assert.match(ran.out, /^accepted; go on with: superstep resume r1 /);
+    assert.match(ran.out, /^accepted; a worker takes it up, or go on with: superstep resume r1 /);
     const { waits } = JSON.parse((await shell.run("resume", "r1", DESK, "--json")).out);
     assert.equal(waits.length, 1);
     const { state } = JSON.parse((await shell.run("get", "r1", "--json")).out);

@@ -22,7 +22,7 @@ test("W4: a run waits with code 2, is answered and resumed, and completes with c
 
     const answered = await shell.run("answer", waitId, DESK, "--value", '{"verdict":"approve","score":9}');
     assert.equal(answered.code, 0);
-    assert.match(answered.out, /^accepted; go on with: superstep resume r1 .*desk/);
+    assert.match(answered.out, /^accepted; a worker takes it up, or go on with: superstep resume r1 .*desk/);
 
     const done = await shell.run("resume", "r1", DESK);
     assert.equal(done.code, 0);
@@ -293,7 +293,24 @@ test("W4: a second request to stop ends the process at once; before anything is 
 test("W4: --help tells every command and the exit codes; --version the version", async () => {
   const help = await runMain(["--help"]);
   assert.equal(help.code, 0);
-  for (const command of ["run", "resume", "answer", "waits", "list", "get", "history", "graph"]) {
+  for (
+    const command of [
+      "run",
+      "resume",
+      "answer",
+      "waits",
+      "list",
+      "get",
+      "history",
+      "graph",
+      "cancel",
+      "fork",
+      "update",
+      "purge",
+      "retain",
+      "serve",
+    ]
+  ) {
     assert.match(help.out, new RegExp(`^  ${command} `, "m"));
     const own = await runMain([command, "--help"]);
     assert.deepEqual([own.code, own.err], [0, ""]);

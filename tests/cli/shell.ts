@@ -30,7 +30,7 @@ export interface RunIn {
   readonly typed?: readonly (readonly [seen: RegExp, keys: string])[];
   readonly env?: Readonly<Record<string, string>>;
   readonly console?: ConsoleMethods;
-  /** Called with every piece of the error stream, and a way to send signals. */
+  /** Called with every piece of both output streams, and a way to send signals. */
   readonly watch?: (text: string, send: (signal: StopSignal) => void) => void;
   /** Called instead of ending the process. */
   readonly exit?: (code: number) => void;
@@ -95,7 +95,7 @@ export async function runMain(argv: readonly string[], how: RunIn = {}): Promise
     typed === undefined ? {} : { isTTY: true, setRawMode: () => {} },
   );
   if (typed === undefined) input.end(stdin);
-  const out = new Sink(typed !== undefined);
+  const out = new Sink(typed !== undefined, (text) => watch?.(text, send));
   const err = new Sink(typed !== undefined, (text) => {
     watch?.(text, send);
     keyboard?.saw(text);

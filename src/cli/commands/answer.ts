@@ -74,7 +74,9 @@ async function answer(cli: Cli, given: readonly string[], options: AnswerOptions
 
 async function goesOn(runner: Runner<unknown>, runId: string, resume: string): Promise<string> {
   const { owner } = await runner.status(runId);
-  return owner === undefined ? `go on with: ${resume}` : "the process that is at work on the run takes it up";
+  return owner === undefined
+    ? `a worker takes it up, or go on with: ${resume}`
+    : "the process that is at work on the run takes it up";
 }
 
 interface Search {
@@ -104,12 +106,12 @@ async function find(store: Store, search: Search): Promise<Found> {
   if (only !== undefined) return await chosen(found, prompter, db);
   // The engine knows best why a wait of a run is not open.
   if (run !== undefined && wait !== undefined) {
-    const { checkpoint } = await cursorOf(store, run, false);
+    const { checkpoint } = await cursorOf(store, run, { state: false });
     return { runId: run, waitId: wait, graphId: checkpoint.run.graphId };
   }
   const waits = `superstep waits${dbArgument(db)}`;
   if (run !== undefined) {
-    const { status, reason = status } = (await cursorOf(store, run, false)).checkpoint.run;
+    const { status, reason = status } = (await cursorOf(store, run, { state: false })).checkpoint.run;
     throw new UsageError(`run ${run} has no open wait; it is ${reason}`);
   }
   throw new UsageError(

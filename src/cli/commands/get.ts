@@ -3,7 +3,7 @@ import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { EXIT } from "../exit.ts";
 import { dateTime } from "../format.ts";
-import { addDatabase, SOURCES } from "../options.ts";
+import { addDatabase, revision, SOURCES } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { cursorOf } from "../reading.ts";
 import { pathText, printTroubles, stateText, statusText } from "../report.ts";
@@ -13,6 +13,7 @@ import { nextCommands } from "../next.ts";
 
 interface GetOptions extends CommonOptions {
   readonly db: string;
+  readonly revision?: number;
   readonly exitStatus?: boolean;
 }
 
@@ -25,6 +26,7 @@ export function addGet(program: Command, cli: Cli): void {
       "<arguments...>",
       `the id of the run, and ${SOURCES}: with them the state shows what an unfinished step has done so far`,
     )
+    .option("--revision <n>", "the run as it was at this revision, see superstep history", revision)
     .option("--exit-status", "end with the exit code of the run's status, as run and resume do");
   addDatabase(command).action((given: readonly string[], options: GetOptions) => get(cli, given, options));
 }
@@ -33,10 +35,11 @@ async function get(cli: Cli, given: readonly string[], options: GetOptions): Pro
   const { id, sources } = oneId(given, "run id");
   const workflows = sources.length === 0 ? undefined : await Workflows.load(sources);
   const shown = await withDatabase(options.db, { create: false }, async (store) => {
-    const cursor = await cursorOf(store, id);
+    const at = options.revision === undefined ? {} : { revision: options.revision };
+    const cursor = await cursorOf(store, id, at);
     if (workflows === undefined) return shownFrom(cursor);
     const workflow = workflows.ofRun(id, cursor.checkpoint.run.graphId);
-    return shownOf(await workflows.runner(workflow, store, cli).get(id));
+    return shownOf(await workflows.runner(workflow, store, cli).get(id, at));
   });
   if (options.exitStatus === true) cli.exitCode = codeOf(shown);
   if (options.json === true) return cli.print(jsonText(shown));
@@ -51,7 +54,7 @@ function codeOf({ status, reason = status }: ShownRun): number {
 }
 
 function print(cli: Cli, { run, path }: ShownRun): void {
-  const { graphId, graphVersion, step, revision, owner, tags, recoveries } = run;
+  const { graphId, graphVersion, step, revision, owner, parent, tags, recoveries } = run;
   const times = [
     ["created", run.createdAt],
     ["started", run.startedAt],
@@ -64,6 +67,7 @@ function print(cli: Cli, { run, path }: ShownRun): void {
     ["status", statusText(cli, run)],
     ["step", `${step}, revision ${revision}`],
     ["owner", owner ?? (run.status === "running" ? "nobody; go on with superstep resume" : undefined)],
+    ["forked", parent && `from ${parent.runId}, revision ${parent.revision}`],
     ["recoveries", recoveries === 0 ? undefined : String(recoveries)],
     ["tags", tags.length === 0 ? undefined : tags.join(" ")],
     ...times.map(([name, at]) => [name, at === undefined ? undefined : dateTime(at)] as const),

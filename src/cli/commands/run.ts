@@ -5,6 +5,7 @@ import { withDatabase } from "../database.ts";
 import { readValue } from "../input.ts";
 import { addDatabase, addRunning, durationOrDate, several, SOURCES } from "../options.ts";
 import { Workflows } from "../sources.ts";
+import { jsonText } from "../printable.ts";
 import { nextCommands } from "../next.ts";
 import { type RunningOptions, work } from "../work.ts";
 
@@ -15,6 +16,7 @@ interface RunOptions extends CommonOptions, RunningOptions {
   readonly key?: string;
   readonly tag?: readonly string[];
   readonly deadline?: Duration | Date;
+  readonly detach?: boolean;
   readonly provide?: string;
 }
 
@@ -28,7 +30,8 @@ export function addRun(program: Command, cli: Cli): void {
     .option("--run-id <id>", "the id of the run (default: a new one)")
     .option("--key <key>", "an idempotency key: runs with one key and one input are one run")
     .option("--tag <word>", "a word by which list finds the run; may be repeated", several)
-    .option("--deadline <time>", "when the run is cancelled if it is not over", durationOrDate);
+    .option("--deadline <time>", "when the run is cancelled if it is not over", durationOrDate)
+    .option("-d, --detach", "store the run for a worker, see superstep serve, and end at once");
   addRunning(addDatabase(command)).action((sources: readonly string[], options: RunOptions) =>
     run(cli, sources, options)
   );
@@ -41,13 +44,25 @@ async function run(cli: Cli, sources: readonly string[], options: RunOptions): P
   const workflow = workflows.pick(options.workflow);
   await withDatabase(options.db, { create: true }, async (store) => {
     const runner = workflows.runner(workflow, store, cli);
-    await work(cli, options, nextCommands(sources, options.db), (how) =>
-      runner.run(input, {
+    const { maxSteps } = options;
+    const how = {
+      ...(runId === undefined ? {} : { runId }),
+      ...(key === undefined ? {} : { idempotencyKey: key }),
+      ...(tag === undefined ? {} : { tags: tag }),
+      ...(deadline === undefined ? {} : { deadline }),
+    };
+    if (options.detach === true) {
+      const submitted = await runner.submit(input, {
         ...how,
-        ...(runId === undefined ? {} : { runId }),
-        ...(key === undefined ? {} : { idempotencyKey: key }),
-        ...(tag === undefined ? {} : { tags: tag }),
-        ...(deadline === undefined ? {} : { deadline }),
-      }));
+        ...(maxSteps === undefined ? {} : { maxSteps }),
+      });
+      return cli.print(options.json === true ? jsonText(submitted) : submitted.runId);
+    }
+    await work(
+      cli,
+      options,
+      nextCommands(sources, options.db),
+      (more) => runner.run(input, { ...how, ...more }),
+    );
   });
 }

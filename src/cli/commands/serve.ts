@@ -1,0 +1,101 @@
+import type { Command } from "commander";
+import type { Hooks } from "../../engine/events.ts";
+import type { Duration } from "../../model/durations.ts";
+import type { RunRecord } from "../../model/run.ts";
+import { serve } from "../../worker/mod.ts";
+import type { Cli, CommonOptions } from "../cli.ts";
+import { withDatabase } from "../database.ts";
+import { EXIT } from "../exit.ts";
+import { timeOfDay } from "../format.ts";
+import { addDatabase, duration, SOURCES, wholeNumber } from "../options.ts";
+import { jsonText, line } from "../printable.ts";
+import { statusText } from "../report.ts";
+import { Workflows } from "../sources.ts";
+import { captureConsole } from "../work.ts";
+
+interface ServeCommandOptions extends CommonOptions {
+  readonly db: string;
+  readonly workflow?: string;
+  readonly provide?: string;
+  readonly concurrency?: number;
+  readonly grace?: Duration;
+  readonly poll?: Duration;
+  readonly schedules: boolean;
+}
+
+/** `superstep serve`. */
+export function addServe(program: Command, cli: Cli): void {
+  const command = program.command("serve")
+    .description(
+      "work on every run that is due, until stopped: submitted, answered, left by dead processes, scheduled",
+    )
+    .argument("<sources...>", SOURCES)
+    .option("-w, --workflow <id>", "only this workflow")
+    .option("--provide <module>", "a module that exports provide(cls), which makes the tasks")
+    .option("--concurrency <n>", "the most runs at once (default: 32)", wholeNumber)
+    .option("--poll <span>", "how often to look for runs that are due (default: 1s)", duration)
+    .option("--grace <span>", "how long runs may go on when the worker stops (default: 5s)", duration)
+    .option("--no-schedules", "start no runs by schedules");
+  addDatabase(command).action((sources: readonly string[], options: ServeCommandOptions) =>
+    serveSources(cli, sources, options)
+  );
+}
+
+async function serveSources(
+  cli: Cli,
+  sources: readonly string[],
+  options: ServeCommandOptions,
+): Promise<void> {
+  const { concurrency, grace, poll, schedules } = options;
+  const workflows = await Workflows.load(sources, options.provide);
+  const served = options.workflow === undefined ? workflows.all : [workflows.pick(options.workflow)];
+  const release = captureConsole(cli.io, (data) => cli.printed(data));
+  try {
+    await withDatabase(options.db, { create: true }, async (store) => {
+      const worker = await serve({
+        store,
+        runners: served.map((workflow) => workflows.runner(workflow, store, cli)),
+        logger: cli.logger,
+        hooks: hooksFor(cli, options.json === true),
+        schedules,
+        ...(concurrency === undefined ? {} : { concurrency }),
+        ...(grace === undefined ? {} : { grace }),
+        ...(poll === undefined ? {} : { poll }),
+      });
+      let asked = 0;
+      const unlisten = cli.io.onStop((signal) => {
+        if (asked++ > 0) return cli.io.exit(EXIT[signal]);
+        cli.note(
+          "stopping: no more runs are taken, those at work may come to a pause; once more to stop at once",
+        );
+        void worker.stop();
+      });
+      cli.note(
+        `serving ${served.map(({ id }) => line(id)).join(", ")} from ${line(options.db)}; stop with Ctrl-C`,
+      );
+      try {
+        await worker.stopped;
+      } finally {
+        unlisten();
+      }
+    });
+  } finally {
+    release();
+  }
+}
+
+/** A line for every run that is taken, comes to an end or a pause, or is left. */
+function hooksFor(cli: Cli, json: boolean): Hooks {
+  const tell = (what: string, run: RunRecord, text: string) => {
+    if (json) return cli.print(jsonText({ event: what, run }));
+    const { dim } = cli.colours;
+    cli.print(`${dim(timeOfDay(Date.now()))}  ${line(run.runId)}  ${dim(line(run.graphId))}  ${text}`);
+  };
+  return {
+    runStart: ({ run }) => tell("start", run, "started"),
+    runResume: ({ run, recovery }) =>
+      tell("resume", run, recovery ? "taken over from a dead process" : "gone on with"),
+    runFinish: ({ run }) => tell("finish", run, statusText(cli, run)),
+    runLeave: ({ run }) => tell("leave", run, "let go"),
+  };
+}

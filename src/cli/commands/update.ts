@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { Cli, CommonOptions } from "../cli.ts";
+import { withDatabase } from "../database.ts";
+import { addEdits, editOf, type EditOptions } from "../edits.ts";
+import { UsageError } from "../faults.ts";
+import { nextCommands } from "../next.ts";
+import { addDatabase, SOURCES } from "../options.ts";
+import { jsonText } from "../printable.ts";
+import { runRecord } from "../reading.ts";
+import { shownOf } from "../shown.ts";
+import { oneId, Workflows } from "../sources.ts";
+
+interface UpdateOptions extends CommonOptions, EditOptions {
+  readonly db: string;
+}
+
+/** `superstep update`. */
+export function addUpdate(program: Command, cli: Cli): void {
+  const command = program.command("update")
+    .description("change the state of a run that nobody is at work on")
+    .usage("[options] <run> <sources...>")
+    .argument("<arguments...>", `the id of the run, and ${SOURCES}, in any order`);
+  addDatabase(addEdits(command)).action((given: readonly string[], options: UpdateOptions) =>
+    update(cli, given, options)
+  );
+}
+
+async function update(cli: Cli, given: readonly string[], options: UpdateOptions): Promise<void> {
+  const { id, sources } = oneId(given, "run id");
+  const edit = await editOf(cli, options);
+  if (edit === undefined) throw new UsageError("no change is given; give --state or --set");
+  const workflows = await Workflows.load(sources);
+  await withDatabase(options.db, { create: false }, async (store) => {
+    const { graphId } = await runRecord(store, id);
+    const runner = workflows.runner(workflows.ofRun(id, graphId), store, cli);
+    const view = await runner.update(id, edit);
+    if (options.json === true) return cli.print(jsonText(shownOf(view)));
+    const next = nextCommands(sources, options.db).resume(id);
+    cli.print(`${id} is changed, revision ${view.run.revision}; go on with: ${next}`);
+  });
+}
