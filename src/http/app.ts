@@ -102,7 +102,7 @@ function apiOf(options: AppOptions): Api {
     throw new BuildError("createApp", `events.${name} is 0; give a duration such as "15s"`);
   };
   return {
-    served: new Served([...runners, ...compiled]),
+    served: new Served([...runners, ...compiled], store),
     expose: { state: expose.state ?? true, causes: expose.causes ?? false },
     runtime,
     logger,

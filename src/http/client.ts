@@ -21,8 +21,8 @@ export type { AppType, Routes } from "./contract.ts";
 export type {
   Accepted,
   AnswerRequest,
-  CancelRequest,
   CancelledRun,
+  CancelRequest,
   Capabilities,
   Cause,
   Checkpoint,

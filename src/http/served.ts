@@ -40,12 +40,12 @@ export class Served {
   readonly store: Store;
   readonly #versions = new Map<string, Map<string, HttpRunner>>();
 
-  constructor(runners: readonly HttpRunner[]) {
-    const [first] = runners;
-    if (first === undefined) {
+  /** @param store What the runners are on; only where there is none must it be given. */
+  constructor(runners: readonly HttpRunner[], store: Store | undefined = runners[0]?.store) {
+    if (store === undefined) {
       throw new BuildError("createApp", "there is nothing to serve; give runners, or workflows and a store");
     }
-    this.store = first.store;
+    this.store = store;
     for (const runner of runners) this.#add(runner);
   }
 
@@ -89,8 +89,9 @@ export class Served {
 
   /** A run with the runner of its version; of another version of its graph, when that will do. */
   async find(runId: string, options: { readonly anyVersion?: boolean } = {}): Promise<FoundRun> {
-    const [anyone] = [...this.#versions.values()][0]!.values();
-    const run = await anyone!.status(runId);
+    const [anyone] = [...this.#versions.values()].flatMap((versions) => [...versions.values()]);
+    if (anyone === undefined) throw new CheckpointNotFoundError(runId);
+    const run = await anyone.status(runId);
     const versions = this.#versions.get(run.graphId);
     if (versions === undefined) throw new CheckpointNotFoundError(runId);
     const runner = versions.get(run.graphVersion);
