@@ -1,12 +1,11 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { FatalError, type Task } from "../mod.ts";
+import { FatalError, type Schema, type Task } from "../mod.ts";
 
 /** What a transformation is held to. */
 export interface TransformOptions<I, O> {
   /** What it accepts; it gets what the schema makes of it. @default anything */
-  readonly input?: StandardSchemaV1<unknown, I>;
+  readonly input?: Schema<unknown, I>;
   /** What it may return. @default anything */
-  readonly output?: StandardSchemaV1<unknown, O>;
+  readonly output?: Schema<unknown, O>;
 }
 
 /**
@@ -63,7 +62,7 @@ export class Transform<I, O> implements Task<I, O> {
   }
 }
 
-function checked<T>(schema: StandardSchemaV1<unknown, T> | undefined, value: T, what: string): T {
+function checked<T>(schema: Schema<unknown, T> | undefined, value: T, what: string): T {
   if (schema === undefined) return value;
   const result = schema["~standard"].validate(value);
   if (result instanceof Promise) throw new FatalError(`the schema of the ${what} is asynchronous`);

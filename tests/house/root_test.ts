@@ -93,6 +93,14 @@ test("deno.json maps every entry to the name that users import, and every depend
   assert.deepEqual(readJson("deno.json").imports, Object.fromEntries([...entries, ...dependencies]));
 });
 
+test("every package that the product imports is a dependency, and every dependency is imported", () => {
+  const imported = sourceFiles("mod.ts", "src", "tasks").flatMap(importsOf)
+    .filter(({ to, relative }) => !relative && !to.startsWith("node:"))
+    .map(({ to }) => /^(@[^/]+\/)?[^/]+/.exec(to)![0]);
+  const dependencies = Object.keys(readJson("package.json").dependencies as Json);
+  assert.deepEqual([...new Set(imported)].sort(), dependencies.sort());
+});
+
 test("both manifests carry the same version and licence", () => {
   const [deno, node] = [readJson("deno.json"), readJson("package.json")];
   assert.deepEqual([deno.version, deno.license], [node.version, node.license]);
