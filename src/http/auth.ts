@@ -3,12 +3,15 @@ import { HttpFault } from "./faults.ts";
 
 /** What a request asks for, as far as its path and method tell; nothing of the store has been read yet. */
 export interface ApiCall {
+  /** The request, its body unread. */
   readonly request: Request;
   /** The name of the route, such as `startRun`; absent where there is none. */
   readonly operation?: string;
   /** Whether it only reads. */
   readonly reads: boolean;
+  /** The graph that it is about, if it names one. */
   readonly graphId?: string;
+  /** The run that it is about, if it names one. */
   readonly runId?: string;
   /** Aborted when the answer is no longer waited for. */
   readonly signal: AbortSignal;

@@ -53,7 +53,7 @@ export interface ClientOptions {
   readonly headers?:
     | Record<string, string>
     | (() => Record<string, string> | Promise<Record<string, string>>);
-  /** @default the global one */
+  /** What makes requests. @default the global one */
   readonly fetch?: typeof fetch;
 }
 
@@ -71,10 +71,15 @@ export function createClient(url: string, options: ClientOptions = {}): Client {
 
 /** An answer that is an error. */
 export class ResponseError extends Error {
+  /** The name of the class, which minifying leaves as it is. */
   override readonly name = "ResponseError";
+  /** The stable code, where there is one. */
   readonly code: string;
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
+  /** What is wrong with what was sent. */
   readonly issues: readonly Issue[];
+  /** `status`: that of the answer; `body`: the error in it. */
   constructor(readonly status: number, readonly body: ErrorBody["error"]) {
     const { code, message, retryable, issues = [] } = body;
     super(
@@ -100,7 +105,11 @@ export async function bodyOf<R extends Answer<unknown, number>>(
   return await answer.json() as never;
 }
 
-/** What is needed of a typed response. */
+/**
+ * What is needed of a typed response.
+ *
+ * @internal
+ */
 interface Answer<Body, Status extends number> {
   readonly ok: boolean;
   readonly status: Status;

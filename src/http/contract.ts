@@ -3,24 +3,42 @@ import type { Topology } from "../graph/mod.ts";
 import type { InterruptReason, RunStatus } from "../model/run.ts";
 import type * as wire from "./wire.ts";
 
+/** @internal */
 type Nothing = Record<never, never>;
 
-/** Statuses that every route may answer with. */
+/**
+ * Statuses that every route may answer with.
+ *
+ * @internal
+ */
 type AnyFault = 400 | 401 | 403 | 500 | 503;
-/** Statuses of a body that is not taken. */
+/**
+ * Statuses of a body that is not taken.
+ *
+ * @internal
+ */
 type BodyFault = 413 | 415;
 
-/** A call of a route: what it takes, and its answers by status. */
+/**
+ * A call of a route: what it takes, and its answers by status.
+ *
+ * @internal
+ */
 type Call<Input, Answers extends Readonly<Record<number, unknown>>, Faults extends number = never> =
   | {
     [S in keyof Answers & number]: { input: Input; output: Answers[S]; outputFormat: "json"; status: S };
   }[keyof Answers & number]
   | { input: Input; output: wire.ErrorBody; outputFormat: "json"; status: AnyFault | Faults };
 
+/** @internal */
 type Graph = { param: { graph_id: string } };
+/** @internal */
 type Run = { param: { run_id: string } };
+/** @internal */
 type Json<Body> = { json: Body };
+/** @internal */
 type Query<Fields> = { query?: Fields };
+/** @internal */
 type Headers<Fields> = { header?: Fields };
 
 /** The routes of an app with what they take and answer: what the typed client is made of. */

@@ -9,7 +9,7 @@ import { isLoopback } from "./origin.ts";
 
 /** Options of {@link listen}. */
 export interface ListenOptions {
-  /** @default 8000; 0 takes any that is free */
+  /** The port. @default 8000; 0 takes any that is free */
   readonly port?: number;
   /** The address to listen at. @default "127.0.0.1" */
   readonly hostname?: string;
@@ -21,7 +21,9 @@ export interface ListenOptions {
 
 /** A server that listens. */
 export interface Listening extends AsyncDisposable {
+  /** The address. */
   readonly hostname: string;
+  /** The port. */
   readonly port: number;
   /** Where it is reached, such as `http://127.0.0.1:8000`. */
   readonly url: string;
@@ -35,6 +37,7 @@ export interface Listening extends AsyncDisposable {
 
 /** Anything that answers requests, such as what {@link createApp} returns, or a Hono app that it is mounted in. */
 export interface Answering {
+  /** Answers a request. */
   fetch(request: Request, env?: unknown): Response | Promise<Response>;
 }
 

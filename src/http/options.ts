@@ -43,7 +43,7 @@ export interface AppOptions {
   readonly signal?: AbortSignal;
   /** The clock, timers and ids. @default the system's */
   readonly runtime?: Runtime;
-  /** @default the console, warnings only */
+  /** Where the app writes. @default the console, warnings only */
   readonly logger?: Logger;
 }
 

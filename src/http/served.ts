@@ -20,18 +20,31 @@ import { HttpFault } from "./faults.ts";
 
 /** What HTTP needs of a runner; every {@link Runner} is one. */
 export interface HttpRunner {
+  /** The graph whose runs it serves. */
   readonly graph: { readonly id: string; readonly version: string };
+  /** Where they are kept. */
   readonly store: Store;
+  /** As {@link Runner.topology}. */
   topology(): Topology;
+  /** As {@link Runner.submit}. */
   submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
+  /** As {@link Runner.resume}. */
   resume(runId: string, options?: ResumeOptions): Promise<unknown>;
+  /** As {@link Runner.answer}. */
   answer(runId: string, waitId: string, value: unknown): Promise<void>;
+  /** As {@link Runner.cancel}. */
   cancel(runId: string, reason?: string): Promise<Cancellation>;
+  /** As {@link Runner.fork}. */
   fork(runId: string, revision: number, options?: ForkOptions<unknown>): Promise<{ readonly runId: string }>;
+  /** As {@link Runner.update}. */
   update(runId: string, edit: StateEdit<unknown>): Promise<RunView<unknown>>;
+  /** As {@link Runner.get}. */
   get(runId: string, options?: { readonly revision?: number }): Promise<RunView<unknown>>;
+  /** As {@link Runner.status}. */
   status(runId: string): Promise<RunRecord>;
+  /** As {@link Runner.history}. */
   history(runId: string, query?: HistoryQuery): Promise<Page<HistoryEntry>>;
+  /** As {@link Runner.follow}. */
   follow(runId: string, options?: FollowOptions): AsyncIterableIterator<HistoryEntry>;
 }
 
