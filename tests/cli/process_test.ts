@@ -132,3 +132,14 @@ test("O1: resume --wait goes on with a run once the process that owns it has let
     waiting.send("SIGINT");
     assert.equal(await waiting.ended, 130);
   }));
+
+test("O5: a run that is cancelled from another process ends its own with code 4", () =>
+  inFolder(async (start) => {
+    const run = start("run", DESK, "-i", input({ hang: true }), "--run-id", "r1");
+    await run.said(/▶ draft/);
+    const cancel = start("cancel", "r1", "--reason", "no more");
+    assert.equal(await cancel.ended, 0);
+    assert.equal(cancel.out, "r1 is cancelled: no more\n");
+    assert.equal(await run.ended, 4);
+    assert.match(run.out, /^r1 {2}cancelled[^]*because: no more\n$/);
+  }));
