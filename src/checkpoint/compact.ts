@@ -30,7 +30,7 @@ export const EVENTS = [
   ["once", ["vertexId", "item", "name", "value"]],
   [
     "opened",
-    ["vertexId", "item", "id", "kind", "name", "n", "openedAt", "due", "info", "continuation"],
+    ["vertexId", "item", "id", "kind", "name", "n", "openedAt", "due", "info", "continuation", "key"],
   ],
   ["resolved", ["vertexId", "item", "id", "result"]],
   ["closed", ["vertexId", "item", "id", "reason"]],

@@ -288,7 +288,7 @@ export class Evolution {
       const waits = new Map(x.waits);
       waits.set(event.id, { ...open, closed: "refused" });
       waits.set(event.newId, { ...open, id: event.newId, openedAt: event.at });
-      const opening = openingKey(old.kind, old.name, old.n);
+      const opening = openingKey(old);
       return { waits, refusals: new Map(x.refusals).set(opening, (x.refusals.get(opening) ?? 0) + 1) };
     });
   }
@@ -338,7 +338,7 @@ function reopened(x: Execution): Pick<Execution, "waits" | "refusals"> {
   for (const wait of x.waits.values()) {
     if (wait.closed === undefined && wait.result?.kind !== "expired") continue;
     waits.delete(wait.id);
-    const opening = openingKey(wait.kind, wait.name, wait.n);
+    const opening = openingKey(wait);
     refusals.set(opening, (refusals.get(opening) ?? 0) + 1);
   }
   return { waits, refusals };

@@ -105,7 +105,7 @@ function waitRows(
   };
   const open = (
     { vertexId, item }: ExecutionRef,
-    { id, kind, name, n, openedAt, due, info }: WaitOpening,
+    { id, kind, name, key, n, openedAt, due, info }: WaitOpening,
   ) => {
     const schema = kind === "answer" ? schemas?.(vertexId, name) : undefined;
     opened.set(id, {
@@ -117,7 +117,7 @@ function waitRows(
       name,
       openedAt,
       ...(due === undefined ? {} : { deadline: due }),
-      body: codec.encode({ kind, n, info, schema }),
+      body: codec.encode({ kind, ...(key === undefined ? {} : { key }), n, info, schema }),
     });
   };
   for (const event of events) {

@@ -48,6 +48,7 @@ const opening = {
   id: z.string(),
   kind: waitKind,
   name: z.string(),
+  key: z.string().exactOptional(),
   n: count,
   openedAt: z.number(),
   due: z.number().exactOptional(),

@@ -145,6 +145,7 @@ function opening(runId: string, { vertexId, item }: ExecutionRef, wait: WaitOpen
     waitId: wait.id,
     kind: wait.kind,
     name: wait.name,
+    ...(wait.key === undefined ? {} : { key: wait.key }),
     ...(wait.due === undefined ? {} : { due: wait.due }),
     ...("info" in wait ? { info: wait.info } : {}),
   };

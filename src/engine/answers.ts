@@ -166,12 +166,14 @@ function willOpen<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, waitId: st
       const x = checkpoint.executions.get(executionKey(vertexId, item));
       return [...vertex.waits.keys()].some((name) => {
         const opened = [...x?.waits.values() ?? []].filter((w) =>
-          w.kind === "answer" && w.name === name
+          w.kind === "answer" && w.name === name && w.key === undefined
         ).length;
-        return Array.from({ length: LOOK_AHEAD }, (_, i) => opened + i + 1).some((n) => {
-          const refusals = x?.refusals.get(openingKey("answer", name, n)) ?? 0;
-          return waitIdOf(run.runId, key, "answer", name, n, refusals) === waitId;
-        });
+        return Array.from({ length: LOOK_AHEAD }, (_, i) =>
+          opened + i + 1).some((n) => {
+            const opening = { kind: "answer", name, n } as const;
+            const refusals = x?.refusals.get(openingKey(opening)) ?? 0;
+            return waitIdOf(run.runId, key, opening, refusals) === waitId;
+          });
       });
     });
   });

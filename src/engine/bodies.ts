@@ -253,8 +253,8 @@ export class Bodies<S> {
     if (x === undefined || wait === undefined) return;
     const { run, nextStep } = this.#desk.cursor().checkpoint;
     const id = idempotencyKey(run.graphId, run.runId, nextStep, of.vertexId, of.item);
-    const refusals = (x.refusals.get(openingKey(wait.kind, wait.name, wait.n)) ?? 0) + 1;
-    const newId = waitIdOf(run.runId, id, wait.kind, wait.name, wait.n, refusals);
+    const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
+    const newId = waitIdOf(run.runId, id, wait, refusals);
     const at = this.#engine.runtime.now();
     this.#desk.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
     this.#stale.add(key);

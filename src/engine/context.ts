@@ -12,7 +12,7 @@ import type {
 import { type Duration, toMs } from "../model/durations.ts";
 import { isId } from "../model/ids.ts";
 import type { Schema } from "../model/schema.ts";
-import { openingKey, type WaitDefinition, type WaitKind, type WaitState } from "../model/wait.ts";
+import { openingKey, type OpeningName, type WaitDefinition, type WaitState } from "../model/wait.ts";
 import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { PauseSignal, Reactions, type Tracked } from "./pause.ts";
@@ -110,8 +110,7 @@ export class BodyContext implements TaskContext {
       );
     }
     return this.#use<void>(
-      "timer",
-      name,
+      { kind: "timer", name },
       (openedAt) => ({ due: this.#due(until, openedAt, `sleep(${JSON.stringify(name)})`) }),
       () => undefined,
     );
@@ -137,7 +136,10 @@ export class BodyContext implements TaskContext {
       );
     }
     const deadline = options.deadline ?? wait.deadline;
-    return this.#use<T>("answer", wait.name, (openedAt) => ({
+    const { key } = options;
+    if (key !== undefined) this.#named(`the key of wait ${wait.name}`, key);
+    const which = { kind: "answer", name: wait.name, ...(key === undefined ? {} : { key }) } as const;
+    return this.#use<T>(which, (openedAt) => ({
       ...(deadline === undefined
         ? {}
         : { due: this.#due(deadline, openedAt, `the deadline of wait ${wait.name}`) }),
@@ -147,8 +149,9 @@ export class BodyContext implements TaskContext {
     }), (value) => value as T);
   }
 
-  waitId(wait: WaitDefinition | string, n = 1): string {
-    return this.#id("answer", typeof wait === "string" ? wait : wait.name, n);
+  waitId(wait: WaitDefinition | string, n = 1, key?: string): string {
+    const name = typeof wait === "string" ? wait : wait.name;
+    return this.#id({ kind: "answer", name, ...(key === undefined ? {} : { key }), n });
   }
 
   interrupt(info?: unknown, options: InterruptOptions = {}): never {
@@ -156,11 +159,12 @@ export class BodyContext implements TaskContext {
     const past = this.#interrupts();
     const open = past.find((w) => w.result === undefined && w.closed === undefined);
     const n = past.length + 1;
-    const id = open?.id ?? this.#id("interrupt", INTERRUPT, n);
+    const opening = { kind: "interrupt", name: INTERRUPT, n } as const;
+    const id = open?.id ?? this.#id(opening);
     this.#interrupted = true;
     if (open === undefined) {
       const openedAt = this.#body.runtime.now();
-      this.#open("interrupt", INTERRUPT, n, id, openedAt, {
+      this.#open(opening, id, openedAt, {
         ...(info === undefined ? {} : {
           info: this.#storable(() => canonical(info, `the info of an interrupt of vertex ${this.vertexId}`)),
         }),
@@ -239,15 +243,15 @@ export class BodyContext implements TaskContext {
   }
 
   #use<T>(
-    kind: WaitKind,
-    name: string,
+    which: Omit<OpeningName, "n">,
     describe: (openedAt: number) => Pick<WaitOpened, "due" | "info">,
     value: (recorded: unknown) => T,
   ): Promise<T> {
-    const key = openingKey(kind, name, 0);
-    const n = (this.#uses.get(key) ?? 0) + 1;
-    this.#uses.set(key, n);
-    const id = this.#id(kind, name, n);
+    const use = openingKey({ ...which, n: 0 });
+    const n = (this.#uses.get(use) ?? 0) + 1;
+    this.#uses.set(use, n);
+    const opening = { ...which, n };
+    const id = this.#id(opening);
     const wait = this.#body.execution.waits.get(id);
     this.#reactions ??= new Reactions();
     const tracked = this.#reactions.track<T>();
@@ -257,10 +261,10 @@ export class BodyContext implements TaskContext {
     }
     if (wait === undefined) {
       const openedAt = this.#body.runtime.now();
-      this.#open(kind, name, n, id, openedAt, describe(openedAt));
+      this.#open(opening, id, openedAt, describe(openedAt));
     }
     // One that a later opening has closed lost its race when the body first ran; its pause stands for nothing.
-    const call = `${kind === "timer" ? "sleep" : "waitFor"}(${JSON.stringify(name)})`;
+    const call = `${which.kind === "timer" ? "sleep" : "waitFor"}(${JSON.stringify(which.name)})`;
     if (wait?.closed === undefined) this.#opened.push({ ...tracked as Tracked<unknown>, call });
     this.#body.runtime.macrotask(() => {
       if (!this.#closed) tracked.pause(new PauseSignal(id));
@@ -296,16 +300,15 @@ export class BodyContext implements TaskContext {
   }
 
   #open(
-    kind: WaitKind,
-    name: string,
-    n: number,
+    opening: OpeningName,
     id: string,
     openedAt: number,
     more: Pick<WaitOpened, "due" | "info" | "continuation">,
   ): void {
-    const before = n > 1 ? this.#id(kind, name, n - 1) : undefined;
+    const { n } = opening;
+    const before = n > 1 ? this.#id({ ...opening, n: n - 1 }) : undefined;
     this.#storable(() =>
-      this.#port.open({ type: "opened", ...this.#of(), id, kind, name, n, openedAt, ...more }, before)
+      this.#port.open({ type: "opened", ...this.#of(), id, ...opening, openedAt, ...more }, before)
     );
   }
 
@@ -313,9 +316,9 @@ export class BodyContext implements TaskContext {
     return [...this.#body.execution.waits.values()].filter((w) => w.kind === "interrupt");
   }
 
-  #id(kind: WaitKind, name: string, n: number): string {
-    const refusals = this.#body.execution.refusals.get(openingKey(kind, name, n)) ?? 0;
-    return waitIdOf(this.runId, this.idempotencyKey, kind, name, n, refusals);
+  #id(opening: OpeningName): string {
+    const refusals = this.#body.execution.refusals.get(openingKey(opening)) ?? 0;
+    return waitIdOf(this.runId, this.idempotencyKey, opening, refusals);
   }
 
   #due(until: Duration | Date, openedAt: number, what: string): number {

@@ -48,6 +48,7 @@ export type RunEvent =
     readonly waitId: string;
     readonly kind: WaitKind;
     readonly name: string;
+    readonly key?: string;
     readonly due?: number;
     readonly info?: unknown;
   }

@@ -60,6 +60,8 @@ export interface InboxEntry {
   readonly item?: number;
   /** The name of the wait; `interrupt` for `ctx.interrupt`. */
   readonly name: string;
+  /** The key that the body gave it, if it did. */
+  readonly key?: string;
   /** Whether its definition checks the answer, or any answer is accepted. */
   readonly kind: "answer" | "interrupt";
   /** When it was opened, in milliseconds since the epoch. */
@@ -165,12 +167,14 @@ export function inboxOf(page: Page<WaitRow>): Page<InboxEntry> {
   const rows = page.rows.map(({ body, ...row }): InboxEntry => {
     const more = defaultCodec.decode(body) as {
       readonly kind?: unknown;
+      readonly key?: unknown;
       readonly info?: unknown;
       readonly schema?: unknown;
     };
     return {
       ...row,
       kind: more.kind === "interrupt" ? "interrupt" : "answer",
+      ...(typeof more.key === "string" ? { key: more.key } : {}),
       ...(more.info === undefined ? {} : { info: more.info }),
       ...(more.schema === undefined ? {} : { schema: more.schema }),
     };

@@ -1,4 +1,4 @@
-import type { WaitKind } from "../model/wait.ts";
+import type { OpeningName } from "../model/wait.ts";
 import { sha256Hex as sha256 } from "../runtime/hash.ts";
 
 /** The key of one logical execution: the same in every attempt, re-run and recovery. */
@@ -24,14 +24,14 @@ export function vertexRunId(key: string, generation: number): string {
 /** The id of one opening of a wait. It begins with a mark of its run, which tells a foreign id from an unknown one. */
 export function waitIdOf(
   runId: string,
-  key: string,
-  kind: WaitKind,
-  name: string,
-  n: number,
+  execution: string,
+  { kind, name, key, n }: OpeningName,
   refusals: number,
 ): string {
   const again = refusals === 0 ? "" : `~${refusals}`;
-  return `${runMark(runId)}${sha256(`${key}/${kind}=${name}:${n}${again}`).slice(0, 24)}`;
+  // A name holds no slash.
+  const full = key === undefined ? name : `${name}/${key}`;
+  return `${runMark(runId)}${sha256(`${execution}/${kind}=${full}:${n}${again}`).slice(0, 24)}`;
 }
 
 /** Whether `waitId` is of the form that waits of another run have. */

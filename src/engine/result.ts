@@ -96,6 +96,8 @@ export interface OpenWait {
   readonly item?: number;
   /** The name of the wait; `interrupt` for `ctx.interrupt`. */
   readonly name: string;
+  /** The key that the body gave it, if it did. */
+  readonly key?: string;
   /** Whether it waits for a checked answer, a time, or any answer. */
   readonly kind: WaitKind;
   /** When it was opened, in milliseconds since the epoch. */
@@ -171,6 +173,7 @@ export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
       vertexId: x.vertexId,
       ...(x.item === undefined ? {} : { item: x.item }),
       name: w.name,
+      ...(w.key === undefined ? {} : { key: w.key }),
       kind: w.kind,
       openedAt: w.openedAt,
       ...(w.due === undefined ? {} : { due: w.due }),

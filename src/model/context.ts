@@ -71,8 +71,8 @@ export interface TaskContext {
    * @throws {ContextError} the vertex does not declare it in `waits`
    */
   waitFor<T>(wait: WaitDefinition<T>, options?: WaitForOptions): Promise<T>;
-  /** The id that the n-th opening of `wait` has or will have. @default n = 1 */
-  waitId(wait: WaitDefinition | string, n?: number): string;
+  /** The id that the n-th opening of `wait`, with this key, has or will have. @default n = 1 */
+  waitId(wait: WaitDefinition | string, n?: number, key?: string): string;
   /** Pauses for an undeclared answer, read by `answer` when the body runs again. Write `return ctx.interrupt(…)`. */
   interrupt(info?: unknown, options?: InterruptOptions): never;
   /** The answer to the latest `interrupt` of this execution, or `undefined` when there is none yet. */
@@ -105,6 +105,11 @@ export interface WaitForOptions {
   readonly info?: unknown;
   /** When the wait expires; overrides the definition's. @default never */
   readonly deadline?: Duration | Date;
+  /**
+   * Tells waits of one definition apart that are open side by side, such as one for each reviewer. Without a key, opening a
+   * wait again closes it.
+   */
+  readonly key?: string;
 }
 
 /** Options of `ctx.interrupt`. */

@@ -61,13 +61,19 @@ export type WaitResult =
   | { readonly kind: "fired"; readonly at: number }
   | { readonly kind: "expired"; readonly at: number };
 
-/** One opening of a wait. */
-export interface WaitOpening {
-  readonly id: string;
+/** What tells an opening from the others of its execution. */
+export interface OpeningName {
   readonly kind: WaitKind;
   readonly name: string;
-  /** The n-th opening of this name in the execution, from 1. */
+  /** Tells waits of one name apart that are open side by side. */
+  readonly key?: string;
+  /** The n-th opening of this name, with this key, in the execution, from 1. */
   readonly n: number;
+}
+
+/** One opening of a wait. */
+export interface WaitOpening extends OpeningName {
+  readonly id: string;
   readonly openedAt: number;
   /** When it expires or fires. */
   readonly due?: number;
@@ -85,6 +91,6 @@ export interface WaitState extends WaitOpening {
 }
 
 /** What tells one opening of an execution from its others. */
-export function openingKey(kind: WaitKind, name: string, n: number): string {
-  return `${kind}/${name}:${n}`;
+export function openingKey({ kind, name, key, n }: OpeningName): string {
+  return `${kind}/${key === undefined ? name : `${name}/${key}`}:${n}`;
 }

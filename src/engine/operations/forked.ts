@@ -3,7 +3,7 @@ import type { PostedAnswer } from "../../checkpoint/mailbox.ts";
 import type { RecordEvent, Split } from "../../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
-import type { WaitState } from "../../model/wait.ts";
+import { openingKey, type WaitState } from "../../model/wait.ts";
 import { idempotencyKey, waitIdOf } from "../ids.ts";
 import { resultsDue } from "../inbox.ts";
 import { pausedFailures } from "../step.ts";
@@ -81,7 +81,7 @@ function rekeyed(x: Execution, { run, nextStep }: Checkpoint, runId: string): Ex
     status: "pending",
     refusals: new Map(),
     waits: new Map(waits.map((wait) => {
-      const id = waitIdOf(runId, key, wait.kind, wait.name, wait.n, 0);
+      const id = waitIdOf(runId, key, wait, 0);
       return [id, { ...wait, id }];
     })),
   };
@@ -91,5 +91,5 @@ function rekeyed(x: Execution, { run, nextStep }: Checkpoint, runId: string): Ex
 function keeps(wait: WaitState, later: readonly WaitState[]): boolean {
   if (wait.result !== undefined) return true;
   return wait.closed === "superseded" &&
-    later.some((w) => w.kind === wait.kind && w.name === wait.name && w.n > wait.n && w.result !== undefined);
+    later.some((w) => openingKey({ ...w, n: 0 }) === openingKey({ ...wait, n: 0 }) && w.result !== undefined);
 }
