@@ -47,6 +47,12 @@ test("E1: the input is parsed with defaults and becomes canonical", () => {
   );
 });
 
+test("E1: an input with objects as keys of maps and entries of sets is kept as it is", () => {
+  const schema = z.object({ any: z.unknown(), map: z.map(z.object({ k: z.number() }), z.string()) });
+  const input = { any: new Map([[{ deep: [1n] }, new Set([{ a: 1 }])]]), map: new Map([[{ k: 1 }, "one"]]) };
+  deepEqual(validatorOf(schema).input(input), input);
+});
+
 test("E1: a schema that refuses or changes its own output is refused when it is used", () => {
   const refuses = z.object({ list: z.array(z.string().transform(Number)) });
   throws(
