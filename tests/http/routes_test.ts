@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { approval, inStatus, single, site } from "./support.ts";
+import { approval, inStatus, site } from "./support.ts";
 
 test("W2: a run is started, listed, read, answered and seen to its end over HTTP", async () => {
   await using s = await site([approval()]);
