@@ -1,3 +1,4 @@
+import { format } from "node:util";
 import type { Colors } from "picocolors/types";
 import pc from "picocolors";
 import type { Logger } from "../engine/events.ts";
@@ -50,7 +51,7 @@ export class Cli {
 
   /** Something that the code of a workflow printed. */
   printed(data: readonly unknown[]): void {
-    this.note(block(data.map((x) => typeof x === "string" ? x : shortJson(x, 2_000)).join(" ")));
+    this.note(block(format(...data)));
   }
 
   #log(mark: string, message: string, fields: Readonly<Record<string, unknown>>): void {

@@ -10,6 +10,7 @@ import process from "node:process";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type Io, processIo } from "./io.ts";
+import { line } from "./printable.ts";
 
 export type { ConsoleMethods, Io, OutStream, StopSignal } from "./io.ts";
 
@@ -55,7 +56,11 @@ async function runProcess(): Promise<void> {
   for (const event of ["uncaughtException", "unhandledRejection"]) {
     process.on(event, (error: unknown) => {
       const text = error instanceof Error ? error.message : String(error);
-      process.stderr.write(`superstep: code outside of every task failed: ${text.split("\n")[0]}\n`);
+      process.stderr.write(
+        `superstep: code outside of every task failed: ${
+          line(text, 500)
+        }; resume what it was at work on with --takeover\n`,
+      );
       process.exit(1);
     });
   }

@@ -11,6 +11,7 @@ import { scan, type ScannedWorkflow } from "../scanner/mod.ts";
 import type { Store } from "../store/store.ts";
 import type { Cli } from "./cli.ts";
 import { UsageError } from "./faults.ts";
+import { counted } from "./format.ts";
 import { line } from "./printable.ts";
 
 /** Arguments sorted by what they are. */
@@ -116,6 +117,18 @@ export class Workflows {
       logger: cli.logger,
       ...(this.#provide === undefined ? {} : { provide: this.#provide }),
     });
+  }
+
+  /** Says which tasks are made without the arguments that they take, for that is seen late and is hard to make out. */
+  noteArguments(workflow: ScannedWorkflow, cli: Cli): void {
+    if (this.#provide !== undefined) return;
+    for (const { task } of workflow.graph.vertices.values()) {
+      if (task.kind !== "class" || task.cls.length === 0) continue;
+      const { name, length } = task.cls;
+      cli.note(
+        `! ${line(name)} takes ${counted(length, "argument")}; give a module that makes it with --provide`,
+      );
+    }
   }
 
   #ids(): string {

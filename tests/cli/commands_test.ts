@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fromJson } from "../../src/model/json.ts";
-import { DESK, runMain, Shell } from "./shell.ts";
+import { DESK, fixture, runMain, Shell } from "./shell.ts";
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -244,6 +244,21 @@ test("I3: resume answers the one open wait, several by id, or all with one value
     const twice = await shell.run("resume", "r4", DESK, "--value", '{"verdict":"refine","score":1}');
     assert.equal(twice.code, 2, "the run goes round once more");
     assert.equal((await shell.run("resume", "r4", DESK)).code, 2, "and nothing changes what it waits for");
+  }));
+
+test("D10: --provide names the module that makes tasks; without it, tasks that take something are named", () =>
+  Shell.with(async (shell) => {
+    const services = fixture("services.ts");
+    const bare = await shell.run("run", services, "--run-id", "r1");
+    assert.equal(bare.code, 3);
+    assert.match(
+      bare.err,
+      /^! Say takes 1 argument; give a module that makes it with --provide\n▶ say\n✘ say/,
+    );
+    const given = await shell.run("resume", "r1", services, "--provide", services);
+    assert.equal(given.code, 0);
+    assert.match(given.out, /"said": "HELLO"/);
+    assert.match(given.err, /^▶ say\n/);
   }));
 
 test("W4: what workflows print goes to the error stream, and no control character with it", () =>

@@ -47,7 +47,9 @@ async function resume(cli: Cli, given: readonly string[], options: ResumeCommand
   const workflows = await Workflows.load(sources, options.provide);
   await withDatabase(options.db, { create: false }, async (store) => {
     const { graphId } = await runRecord(store, id);
-    const runner = workflows.runner(workflows.ofRun(id, graphId), store, cli);
+    const workflow = workflows.ofRun(id, graphId);
+    if (options.json !== true) workflows.noteArguments(workflow, cli);
+    const runner = workflows.runner(workflow, store, cli);
     await work(cli, options, nextCommands(sources, options.db), (how) => {
       const all = { ...how, ...answers, takeover: options.takeover === true };
       return options.wait === true ? resumeWhenFree(cli, runner, id, all) : runner.resume(id, all);

@@ -44,6 +44,7 @@ async function run(cli: Cli, sources: readonly string[], options: RunOptions): P
   const workflow = workflows.pick(options.workflow);
   await withDatabase(options.db, { create: true }, async (store) => {
     const runner = workflows.runner(workflow, store, cli);
+    if (options.json !== true) workflows.noteArguments(workflow, cli);
     const { maxSteps } = options;
     const how = {
       ...(runId === undefined ? {} : { runId }),

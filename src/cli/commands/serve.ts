@@ -49,6 +49,7 @@ async function serveSources(
   const { concurrency, grace, poll, schedules } = options;
   const workflows = await Workflows.load(sources, options.provide);
   const served = options.workflow === undefined ? workflows.all : [workflows.pick(options.workflow)];
+  if (options.json !== true) { for (const workflow of served) workflows.noteArguments(workflow, cli); }
   const release = captureConsole(cli.io, (data) => cli.printed(data));
   try {
     await withDatabase(options.db, { create: true }, async (store) => {
