@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
 import { defineWait } from "../../mod.ts";
-import type { AnswerError, Store } from "../../mod.ts";
+import type { AnswerError, Runtime, Store } from "../../mod.ts";
 import { StoreError } from "../../src/errors.ts";
 import { aroundStore } from "../../src/testing/around_store.ts";
 import { freezable, gate, INPUT, Lab, mortal, openId, recorded } from "../waits/lab.ts";
@@ -173,6 +173,65 @@ test("O5: whoever claims a run whose owner died before it could take in a cancel
   const [handle] = await lab.elsewhere(graph).recover();
   const result = await lab.drive(handle!.result());
   assert.deepEqual([result.status, result.run.cancelReason, lab.count("a")], ["cancelled", "first", 1]);
+});
+
+test("O5: the reason that was first stays, when another process cancels again, and when that one records it", async () => {
+  for (const dies of [false, true]) {
+    const lab = new Lab();
+    const graph = hanging(lab);
+    const owner = freezable(lab.store);
+    await lab.engine(graph, { store: owner.store }).start(INPUT, { runId: "r" });
+    await lab.clock.settle();
+    owner.freeze();
+    const dying = mortal(lab.store);
+    void lab.engine(graph, { store: dying.store }).cancel("r", "first");
+    await lab.clock.settle();
+    dying.kill();
+    const second = lab.elsewhere(graph).cancel("r", "second");
+    await lab.clock.settle();
+    if (!dies) owner.thaw();
+    assert.deepEqual(await lab.drive(second), { runId: "r", status: "cancelled", reason: "first" });
+    assert.equal((await lab.elsewhere(graph).status("r")).cancelReason, "first");
+  }
+});
+
+test("I2, O5: a run that is let go of while it is about to be asked is cancelled by its record, and nobody is asked", async () => {
+  const lab = new Lab();
+  const graph = hanging(lab);
+  const stop = new AbortController();
+  const handle = await lab.engine(graph).start(INPUT, { runId: "r", signal: stop.signal });
+  await lab.clock.settle();
+  const written: string[] = [];
+  const store = aroundStore(lab.store, async (call) => {
+    if (call.op === "inspect" && !stop.signal.aborted) {
+      stop.abort();
+      await handle.result().catch(() => {});
+    }
+    if (call.writes) written.push(call.op);
+    return await call.apply();
+  });
+  assert.equal((await lab.drive(lab.engine(graph, { store }).cancel("r"))).status, "cancelled");
+  assert.deepEqual(written, ["append"]);
+});
+
+test("O6: the record of a cancellation by a process whose clock is behind is no older than the one before it", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { body: (ctx) => ctx.interrupt() } });
+  const { run } = await lab.drive(lab.engine(graph).run(INPUT));
+  const { clock } = lab;
+  const behind: Runtime = {
+    now: () => clock.now() - 60_000,
+    elapsed: () => clock.elapsed(),
+    random: () => clock.random(),
+    uuid: () => clock.uuid(),
+    macrotask: (work) => clock.macrotask(work),
+    wakeAt: (at, work, options) => clock.wakeAt(at, work, options),
+    wakeIn: (delay, work, options) => clock.wakeIn(delay, work, options),
+  };
+  const other = lab.engine(graph, { store: { ...lab.store }, runtime: behind });
+  await other.cancel(run.runId);
+  const { cancelledAt, updatedAt } = await other.status(run.runId);
+  assert.deepEqual([cancelledAt, updatedAt], [run.updatedAt, run.updatedAt]);
 });
 
 test("O5: of many processes that cancel one run at once all are told the same, and one record says so", async () => {

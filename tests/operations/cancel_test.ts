@@ -286,7 +286,13 @@ test("O5, LIM-27: cancel needs neither the graph, nor its version, nor a state t
   ];
   for (const [i, graph] of others.entries()) {
     const { run } = await lab.drive(runner.run(INPUT, { runId: `r${i}` }));
-    await lab.elsewhere(graph).cancel(run.runId, "gone");
+    const { hooks, events } = recorder();
+    await lab.elsewhere(graph, { hooks }).cancel(run.runId, "gone");
+    assert.equal(
+      events.length === 0,
+      graph.id === "other",
+      "a run of another graph is none of its observers' business",
+    );
     assert.deepEqual((await runner.status(run.runId)).cancelReason, "gone");
   }
   const { run } = await lab.drive(runner.run(INPUT, { runId: "damaged" }));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { GraphBuilder } from "../../mod.ts";
-import type { Runner } from "../../mod.ts";
+import { defineWait, GraphBuilder } from "../../mod.ts";
+import type { AnswerError, Runner } from "../../mod.ts";
 import { gate, INPUT, interrupted, Lab, openId, recorder } from "../waits/lab.ts";
 import { finish, Ok, revisionWith, story, told } from "./story.ts";
 
@@ -143,6 +143,52 @@ test("H2: an answer that the source has accepted is part of its newest revision,
   const earlier = await runner.fork("src", await revisionWith(runner, "src", "routed"));
   assert.equal(interrupted(await finish(lab, runner, newest.runId)).state.out.b, "posted");
   assert.equal(interrupted(await finish(lab, runner, earlier.runId)).reason, "awaiting");
+});
+
+test("H2: an answer that was accepted after a revision is not part of it, although its wait was open then", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(story(lab));
+  const paused = await lab.drive(runner.run(INPUT, { runId: "src" }));
+  const { revision } = await runner.update("src", (s) => void s.log.push("edit")).then((view) => view.run);
+  await runner.answer("src", openId(paused, "ok"), "posted");
+  const before = await runner.fork("src", revision - 1);
+  assert.equal(interrupted(await finish(lab, runner, before.runId)).reason, "awaiting");
+  const newest = await runner.fork("src", revision);
+  assert.equal(interrupted(await finish(lab, runner, newest.runId)).state.out.b, "posted");
+});
+
+test("H2, I2: a wait whose answer the code had refused has the later one in the fork", async () => {
+  const lab = new Lab();
+  let refused = "";
+  const Picky = defineWait("picky", z.string().refine((value) => value !== refused));
+  const graph = lab.graph({ a: { waits: [Picky], body: (ctx) => ctx.waitFor(Picky) } });
+  const runner = lab.engine(graph);
+  await runner.answer("src", openId(await lab.drive(runner.run(INPUT, { runId: "src" })), "picky"), "first");
+  refused = "first";
+  const again = await lab.drive(runner.resume("src"));
+  await runner.answer("src", openId(again, "picky"), "second");
+  const { runId } = await runner.fork("src", again.run.revision);
+  assert.equal((await finish(lab, runner, runId)).state.out.a, "second");
+});
+
+test("H2, I2: ids of the source's waits are foreign in a fork, also those of vertices that were done", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    v: { body: () => 1, to: ["a", "b"] },
+    a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+    b: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+  });
+  const runner = lab.engine(graph);
+  const paused = await lab.drive(runner.run(INPUT, { runId: "src" }));
+  const ids = ["a", "b"].map((id) => openId(paused, "ok", id));
+  await runner.answer("src", ids[0]!, "yes");
+  const { run } = await lab.drive(runner.resume("src"));
+  const { runId } = await runner.fork("src", run.revision);
+  await finish(lab, runner, runId);
+  for (const id of ids) {
+    const error = await lab.fails<AnswerError>(runner.answer(runId, id, "no"), "AnswerError");
+    assert.equal(error.reason, "foreign");
+  }
 });
 
 test("H2, E8: a fork of a halted run lifts the halt, and routes by the state that it was given", async () => {

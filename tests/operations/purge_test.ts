@@ -111,6 +111,8 @@ test("H4: every field of a query must hold: run, status, reason, tag, age", asyn
   };
   assert.deepEqual(await purging({ runId: "new" }), ["new"]);
   assert.deepEqual(await purging({ runId: "new", tag: "y" }), []);
+  assert.deepEqual(await purging({ runId: "open", reason: "errored", force: true }), []);
+  assert.deepEqual(await purging({ runId: "open", status: "running", force: true }), []);
   assert.deepEqual(await purging({ status: "completed" }), ["new", "old"]);
   assert.deepEqual(await purging({ status: "cancelled" }), ["stopped"]);
   assert.deepEqual(await purging({ tag: "x" }), ["new", "old"]);
@@ -177,21 +179,34 @@ test("STORE-6, H4: a run begun anew under a purged id is another run: no old sta
   assert.equal(twice.reason, "answered");
 });
 
-test("H4: a run that was purged and begun anew while a purge looked at it is not removed", async () => {
-  const lab = new Lab();
-  const graph = various(lab);
-  const runner = lab.engine(graph);
-  await begin(lab, runner, "ends", "r");
-  let between = 0;
-  const slow: Store = aroundStore(lab.store, async (call) => {
-    if (call.op === "purge" && between++ === 0) {
-      await runner.purge({});
-      await begin(lab, runner, "waits", "r");
-    }
-    return await call.apply();
+for (const op of ["tail", "purge"]) {
+  test(`H4: a run that was purged and begun anew before the ${op} of a purge that had found it is not removed`, async () => {
+    const lab = new Lab();
+    const graph = various(lab);
+    const runner = lab.engine(graph);
+    await begin(lab, runner, "ends", "r");
+    let between = 0;
+    const slow: Store = aroundStore(lab.store, async (call) => {
+      if (call.op === op && between++ === 0) {
+        await runner.purge({});
+        await begin(lab, runner, "waits", "r");
+      }
+      return await call.apply();
+    });
+    await lab.drive(lab.engine(graph, { store: slow }).purge({}));
+    assert.deepEqual([between, (await runner.status("r")).status], [1, "interrupted"]);
   });
-  await lab.drive(lab.engine(graph, { store: slow }).purge({}));
-  assert.equal((await runner.status("r")).status, "interrupted");
+}
+
+test("H4: a purge of a run that is not there any more still has the store finish what may be left of it", async () => {
+  const lab = new Lab();
+  const asked: unknown[] = [];
+  const store = aroundStore(lab.store, (call) => {
+    if (call.op === "purge") asked.push(call.args[0]);
+    return call.apply();
+  });
+  assert.equal(await lab.engine(various(lab), { store }).purge({ runId: "left" }), 0);
+  assert.deepEqual(asked, ["left"]);
 });
 
 test("H4: a run that cannot be read keeps none of the others from being purged; with force it is removed unread", async () => {

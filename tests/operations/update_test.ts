@@ -10,6 +10,7 @@ import {
   INPUT,
   interrupted,
   Lab,
+  mortal,
   openId,
   recorded,
   recorder,
@@ -269,6 +270,52 @@ test("H2, D5: a failed item is mended by an update of the items, and a map may l
   await emptied.update("r", (s) => void (s.log = []));
   assert.deepEqual(await emptied.waits(), { rows: [] });
   assert.deepEqual((await resume(other, emptied)).state.out.m, []);
+});
+
+test("H2, E8: other items of a run that lost its processes too often are run by the resume that lifts the halt", async () => {
+  const lab = new Lab();
+  const held = gate();
+  const graph = lab.graph({
+    m: {
+      each: (s) => s.log,
+      waits: [Ok],
+      body: (ctx, item) => item === "hangs" ? held.promise : item === "quick" ? item : ctx.waitFor(Ok),
+      reduce: (s, out) => void (s.out.m = out),
+    },
+  });
+  for (let life = 0;; life++) {
+    const dying = mortal(lab.store);
+    const engine = lab.engine(graph, { store: dying.store, maxRecoveries: 1 });
+    if (life === 0) await engine.start({ out: {}, log: ["hangs", "waits"] }, { runId: "r" });
+    else await engine.recover();
+    await lab.clock.settle();
+    dying.kill();
+    await lab.clock.advance("1m");
+    if ((await lab.engine(graph).status("r")).reason === "halted") break;
+  }
+  const runner = lab.elsewhere(graph);
+  const view = interrupted(await runner.update("r", (s) => void (s.log = ["quick"])));
+  assert.deepEqual([view.reason, view.waits], ["halted", []]);
+  assert.equal((await wakeOf(lab)).wake, undefined);
+  assert.deepEqual((await resume(lab, runner)).state.out.m, ["quick"]);
+});
+
+test("H2, D5: the outcome of an item that failed under a route is kept, and so are the items of its map", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    m: {
+      each: (s) => s.log,
+      waits: [Ok],
+      body: (ctx, item) => item === "bad" ? Promise.reject(new Error("bad")) : ctx.waitFor(Ok),
+      onError: { route: "f" },
+      finish: true,
+    },
+    f: { body: () => 1 },
+  });
+  const runner = lab.engine(graph);
+  await lab.drive(runner.run({ out: {}, log: ["bad", "waits"] }, { runId: "r" }));
+  await lab.fails(runner.update("r", (s) => void (s.log = ["waits"])), "ArgumentError");
+  await runner.update("r", (s) => void (s.out.x = 1));
 });
 
 test("H2: of an update and a claim at one instant each finds what the other has made; the function may be called again", async () => {

@@ -11,7 +11,7 @@ import {
   sameBytes,
 } from "../../src/testing/store_suite/support.ts";
 import { allEntries } from "../support/kv_faults.ts";
-import { atEveryCommit, inLab, keysUnder, stopped } from "./crash_lab.ts";
+import { atEveryCommit, Crash, inLab, keysUnder, stopped } from "./crash_lab.ts";
 
 const ref = (revision: number, index: number): PartRef => ({ revision, index });
 const KEPT = [ref(0, 1), ref(1, 0), ref(2, 1)];
@@ -110,25 +110,51 @@ test("H4: a trim that loses its run to a purge, whenever that comes, leaves noth
   await inLab(async ({ open, raw }) => {
     const other = await open();
     let fresh = 0;
-    for (let n = 1; n < 12; n++) {
-      const at = await grow(other, "run");
-      let commits = 0;
-      const trimmer = await open(async ({ phase }) => {
-        if (phase !== "before" || ++commits !== n) return;
-        await other.purge("run");
-        await push(other, "run", null, { record: bytes("anew") });
-        fresh++;
-      });
-      await trimmer.trim("run", { epoch: at.epoch, before: 5, keep: KEPT }).catch((error) => {
-        assert.equal(error.code, "CHECKPOINT_NOT_FOUND");
-      });
-      if ((await other.tail("run"))?.position.epoch !== at.epoch) {
-        assert.deepEqual(await historyOf(other, "run"), ["anew"]);
+    for (const begins of [true, false]) {
+      for (let n = 1; n < 10; n++) {
+        const at = await grow(other, "run");
+        let commits = 0;
+        const trimmer = await open(async ({ phase }) => {
+          if (phase !== "before" || ++commits !== n) return;
+          await other.purge("run");
+          fresh++;
+          if (begins) await push(other, "run", null, { record: bytes("anew") });
+        });
+        await trimmer.trim("run", { epoch: at.epoch, before: 5, keep: KEPT }).catch((error) => {
+          assert.equal(error.code, "CHECKPOINT_NOT_FOUND");
+        });
+        const tail = await other.tail("run");
+        if (begins && commits >= n) assert.deepEqual(await historyOf(other, "run"), ["anew"]);
+        if (tail !== undefined) await other.purge("run");
+        assert.deepEqual(
+          (await allEntries(raw)).map(({ key }) => key.join("/")),
+          [],
+          `purged at commit ${n}`,
+        );
       }
-      await other.purge("run");
-      assert.deepEqual((await allEntries(raw)).map(({ key }) => key.join("/")), [], `purged at commit ${n}`);
     }
-    assert.ok(fresh >= 4);
+    assert.ok(fresh >= 8);
+  });
+});
+
+test("STORE-6, H4: a cut that a trimmer left as it ended, its run purged just before, is none of the run begun anew", async () => {
+  await inLab(async ({ open, raw }) => {
+    const other = await open();
+    const at = await grow(other, "run");
+    const trimmer = await open(async ({ n, phase }) => {
+      if (n === 1 && phase === "after") throw new Crash();
+      if (n !== 1) return;
+      await other.purge("run");
+      let last: Position | null = null;
+      for (let i = 0; i < 8; i++) last = await push(other, "run", last, { snapshot: i });
+    });
+    assert.ok(await stopped(trimmer.trim("run", { epoch: at.epoch, before: 5, keep: KEPT })));
+    assert.equal((await historyOf(other, "run")).length, 8);
+    const { position } = (await other.tail("run"))!;
+    await other.trim("run", { epoch: position.epoch, before: 2, keep: [] });
+    assert.equal((await historyOf(other, "run")).length, 6);
+    await other.purge("run");
+    assert.deepEqual((await allEntries(raw)).map(({ key }) => key.join("/")), []);
   });
 });
 

@@ -44,10 +44,9 @@ export async function purge(
       const { head, others } = await look(session, call, runId, [
         catalogKey(runId),
         wakeOfKey(runId),
-        cutKey(runId),
       ]);
       if (head === undefined || isOver(head)) return undefined;
-      const [catalog, wake, cut] = [others[0]!, others[1]!, others[2]!];
+      const [catalog, wake] = [others[0]!, others[1]!];
       const keys: Key[] = [headKey, mailboxKey, catalogKey, wakeOfKey, cutKey].map((key) => key(runId));
       if (catalog.versionstamp !== null) {
         keys.push(
@@ -64,7 +63,6 @@ export async function purge(
         checks: [
           { key: headKey(runId), versionstamp: head.stamp },
           { key: wakeOfKey(runId), versionstamp: wake.versionstamp },
-          { key: cutKey(runId), versionstamp: cut.versionstamp },
         ],
         writes: [
           ...keys.map((key) => ({ key, value: null })),

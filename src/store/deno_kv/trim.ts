@@ -3,7 +3,7 @@ import type { Cut } from "../store.ts";
 import { unpack } from "./blob.ts";
 import type { Key, KeyPart, KvEntry } from "./driver.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
-import { below, chunkKey, cutKey, goneKey, partKey, recordKey } from "./keys.ts";
+import { below, chunkKey, cutKey, partKey, recordKey } from "./keys.ts";
 import { RECORD_SLOT } from "./plan.ts";
 import { type Look, look, recordMeta } from "./run_state.ts";
 import type { Call, Session } from "./session.ts";
@@ -45,10 +45,7 @@ async function moveCut(session: Session, call: Call, runId: string, { epoch, bef
   if (seen.first >= before) return;
   await session.settle(call, "trim", {
     build: () => ({
-      checks: [
-        { key: cutKey(runId), versionstamp: seen.versionstamp },
-        { key: goneKey(runId), versionstamp: null },
-      ],
+      checks: [{ key: cutKey(runId), versionstamp: seen.versionstamp }],
       writes: [{ key: cutKey(runId), value: frame([epoch, before]) }],
     }),
     done: () => {},
