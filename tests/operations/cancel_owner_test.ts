@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { defineWait } from "../../mod.ts";
 import type { AnswerError, Runtime, Store } from "../../mod.ts";
@@ -193,6 +194,28 @@ test("O5: the reason that was first stays, when another process cancels again, a
     assert.deepEqual(await lab.drive(second), { runId: "r", status: "cancelled", reason: "first" });
     assert.equal((await lab.elsewhere(graph).status("r")).cancelReason, "first");
   }
+});
+
+test("O5: a cancellation that finds another one in the mailbox, asked for a moment before, leaves it there", async () => {
+  const lab = new Lab();
+  const graph = hanging(lab);
+  const owner = freezable(lab.store);
+  await lab.engine(graph, { store: owner.store }).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  owner.freeze();
+  let first: Promise<unknown> | undefined;
+  const store = aroundStore(lab.store, async (call) => {
+    if (call.op === "inspect" && first === undefined) {
+      first = lab.elsewhere(graph).cancel("r", "first");
+      for (let i = 0; i < 20; i++) await setImmediate();
+    }
+    return await call.apply();
+  });
+  const second = lab.engine(graph, { store }).cancel("r", "second");
+  await lab.clock.settle();
+  owner.thaw();
+  const [a, b] = await lab.drive(Promise.all([second, first!]));
+  assert.deepEqual([a, b], Array(2).fill({ runId: "r", status: "cancelled", reason: "first" }));
 });
 
 test("I2, O5: a run that is let go of while it is about to be asked is cancelled by its record, and nobody is asked", async () => {
