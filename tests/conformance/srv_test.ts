@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { defineWait } from "../../mod.ts";
 import { serve, type ServedRunner, storePlane } from "../../src/worker/mod.ts";
-import { chainOf, graphOf, notes } from "../support/graphs.ts";
+import { chainOf, gate, graphOf, notes } from "../support/graphs.ts";
 import { Broker } from "../worker/broker.ts";
 import { WorkerLab } from "../worker/lab.ts";
 
@@ -90,6 +90,23 @@ test("SRV-04, HND-14: a delivery of a version that the worker does not have is n
   assert.ok(plane.settled.length >= 2, "it comes again");
   assert.ok(plane.settled.every(({ how }) => how === "nack"));
   assert.equal(worker.active, 0);
+  await lab.end();
+});
+
+test("SRV-03, SRV-19: a second delivery of a run at work is settled at once, also when every place is taken", async () => {
+  const lab = new WorkerLab();
+  const plane = new Broker(lab.clock);
+  const open = gate();
+  const graph = graphOf({ vertices: { v: { run: () => open.promise } } });
+  const { runner } = await lab.serve(graph, { plane, concurrency: 1 });
+  await runner.submit(notes(), { runId: "r" });
+  await lab.pass("1s");
+  await plane.submit({ runId: "r", graphId: graph.id, graphVersion: graph.version });
+  await lab.pass("1s");
+  assert.deepEqual(plane.settled, [{ runId: "r", how: "ack" }]);
+  open.open();
+  await lab.pass("1s");
+  assert.deepEqual([lab.bodies.length, (await runner.status("r")).status], [1, "completed"]);
   await lab.end();
 });
 

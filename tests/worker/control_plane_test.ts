@@ -11,7 +11,7 @@ import {
 } from "../../src/testing/mod.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type ControlPlane, storePlane } from "../../src/worker/mod.ts";
-import { graphOf, notes } from "../support/graphs.ts";
+import { graphOf, notes, processOn } from "../support/graphs.ts";
 import { Broker } from "./broker.ts";
 import { openDenoKv, openMemory } from "../support/stores.ts";
 
@@ -86,4 +86,25 @@ test("FC-32, W1: a run whose nack could not be stored is put off by the plane it
   assert.equal((await again).value?.dispatch.runId, runId);
   await consumer.return?.();
   await plane.close();
+});
+
+test("CONTROL-4, W1: what one worker could not look at is put off for every worker on the store", async () => {
+  const clock = new VirtualClock();
+  const store = memoryStore();
+  const runner = compile(graphOf({ vertices: { v: {} } }), { store, runtime: clock });
+  const key = { graphId: runner.graph.id, graphVersion: runner.graph.version };
+  const planes = [1, 2].map(() => storePlane(processOn(store).store, { runtime: clock, backoff: "20s" }));
+  await runner.submit(notes());
+  const first = planes[0]!.consume([key]);
+  await (await first.next()).value!.nack();
+  const [wake] = await store.wakes(Infinity, 9);
+  assert.ok(wake!.due >= clock.now() + 10_000);
+  const next = planes[1]!.consume([key]).next();
+  let came = false;
+  next.then(() => came = true);
+  await clock.advance("9s");
+  assert.equal(came, false);
+  await clock.advance("12s");
+  assert.equal(came, true);
+  for (const plane of planes) await plane.close();
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compile } from "../../src/compile.ts";
+import { StoreError } from "../../mod.ts";
+import { aroundStore } from "../../src/testing/around_store.ts";
 import { serve } from "../../src/worker/mod.ts";
 import { gate, graphOf, notes, processOn } from "../support/graphs.ts";
 import { WorkerLab } from "./lab.ts";
@@ -145,5 +147,27 @@ test("O2: the runs of a dead process are found behind a thousand of versions tha
   await lab.pass("40s");
   assert.equal((await runner.status("z")).status, "completed");
   assert.equal((await runner.status("a0")).revision, 0);
+  await lab.end();
+});
+
+test("O1: a worker whose beats do not reach the store does not take itself for dead", async () => {
+  const lab = new WorkerLab();
+  const open = gate();
+  const graph = graphOf({ vertices: { v: { run: () => open.promise } } });
+  let broken = false;
+  const store = aroundStore(lab.store, (call) => {
+    if (broken && call.op === "owners.beat") return Promise.reject(new StoreError("beat", "no"));
+    return call.apply();
+  });
+  const { runner } = await lab.serve(graph, { engine: { store } });
+  await runner.submit(notes(), { runId: "r" });
+  await lab.pass("1s");
+  broken = true;
+  await lab.pass("1m");
+  broken = false;
+  open.open();
+  await lab.pass("2s");
+  const { status, recoveries } = await runner.status("r");
+  assert.deepEqual([status, recoveries, lab.bodies.length], ["completed", 0, 1]);
   await lab.end();
 });

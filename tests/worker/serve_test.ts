@@ -105,6 +105,7 @@ test("W1, H3, SRV-04, HND-14: a run of another version is left alone, however mu
   const submitter = lab.process(old);
   for (let i = 0; i < 250; i++) await submitter.runner.submit(notes(), { runId: `old${i}` });
   const newer = await lab.serve(next);
+  await lab.pass("1s");
   await newer.runner.submit(notes(), { runId: "new" });
   await lab.pass("5s");
   assert.equal((await newer.runner.status("new")).status, "completed");
@@ -270,4 +271,25 @@ test("W1, D10: workflows are compiled on the store as `compile` says, and hooks 
   assert.equal((await runner.get("r")).state.said, "as provided");
   assert.deepEqual(seen, ["r"]);
   await clock.drive(worker.stop());
+});
+
+test("W1: a run that stays due although there is nothing to do with it is looked at once a polling period, not in a loop", async () => {
+  const lab = new WorkerLab();
+  const { runner } = lab.process(chainOf("a"));
+  await runner.submit(notes(), { runId: "r" });
+  let claims = 0;
+  const stubborn = {
+    graph: runner.graph,
+    store: runner.store,
+    status: (runId: string) => runner.status(runId),
+    submit: () => Promise.reject(new Error("not here")),
+    claim: () => {
+      claims++;
+      return Promise.resolve(undefined);
+    },
+  };
+  const worker = await serve({ runners: [stubborn], runtime: lab.clock });
+  await lab.pass("60s");
+  assert.ok(claims >= 30 && claims <= 80, `${claims} claims in a minute`);
+  await lab.clock.drive(worker.stop());
 });
