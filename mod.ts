@@ -111,6 +111,7 @@ export type { CompileOptions } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
 export type { RunQuery } from "./src/engine/runner.ts";
 export type {
+  AnswerOptions,
   GetOptions,
   ResumeOptions,
   RunnerOptions,

@@ -1,12 +1,11 @@
 import { AnswerError, CheckpointNotFoundError, GraphMismatchError, isSuperstepError } from "../errors.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
-import type { WaitRow } from "../store/store.ts";
 import { cancelled, checkedAnswer, listed, refusal } from "./answers.ts";
 import type { Engine } from "./engine.ts";
-import { inboxOf } from "./history.ts";
+import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
-import { checkedRunId } from "./options.ts";
+import { type AnswerOptions, checkedRunId } from "./options.ts";
 
 /**
  * Accepting answers.
@@ -25,10 +24,15 @@ export class Answering<S> {
   }
 
   /** Accepts the answer to a wait, given by its id or as the only open one of its definition. */
-  async answer(runId: string, wait: string | WaitDefinition, value: unknown): Promise<void> {
+  async answer(
+    runId: string,
+    wait: string | WaitDefinition,
+    value: unknown,
+    options: AnswerOptions = {},
+  ): Promise<void> {
     checkedRunId(runId, "answer");
     const waitId = isId((wait as Partial<WaitDefinition> | null)?.name)
-      ? await this.#find(runId, wait as WaitDefinition)
+      ? await this.#find(runId, wait as WaitDefinition, options)
       : wait;
     if (!isId(waitId)) {
       const shown = String(waitId).slice(0, 200);
@@ -39,26 +43,26 @@ export class Answering<S> {
   }
 
   /** The id of the one open wait of a definition. */
-  async #find(runId: string, { name }: WaitDefinition): Promise<string> {
+  async #find(runId: string, { name }: WaitDefinition, { key }: AnswerOptions): Promise<string> {
     const now = this.#engine.runtime.now();
-    const rows = await this.#rows(runId, name);
+    const rows = (await this.#rows(runId, name)).filter((w) => key === undefined || w.key === key);
     const open = rows.filter((w) => w.deadline === undefined || w.deadline > now);
     if (open.length > 1) {
       throw new AnswerError(
         "ambiguous",
         runId,
         undefined,
-        `${open.length} waits ${name} are open: ${listed(open)}; answer each by its id`,
+        `${open.length} waits ${name} are open: ${listed(open)}; name its key, or answer each by its id`,
         undefined,
         { waits: open.map((w) => w.waitId) },
       );
     }
-    return (open[0] ?? rows[0])?.waitId ?? await this.#newest(runId, name);
+    return (open[0] ?? rows[0])?.waitId ?? await this.#newest(runId, name, key);
   }
 
   /** The open waits of one name that were declared, also those whose deadline has passed. */
-  async #rows(runId: string, name: string): Promise<readonly WaitRow[]> {
-    const found: WaitRow[] = [];
+  async #rows(runId: string, name: string): Promise<readonly InboxEntry[]> {
+    const found: InboxEntry[] = [];
     let cursor: string | undefined;
     do {
       const page = await this.#engine.store.waits({
@@ -66,18 +70,20 @@ export class Answering<S> {
         name,
         ...(cursor === undefined ? {} : { cursor }),
       });
-      const { rows } = inboxOf(page);
-      found.push(...page.rows.filter((_, i) => rows[i]?.kind === "answer"));
+      found.push(...inboxOf(page).rows.filter((w) => w.kind === "answer"));
       cursor = page.cursor;
     } while (cursor !== undefined);
-    return found.sort((a, b) => compareIds(a.vertexId, b.vertexId) || (a.item ?? 0) - (b.item ?? 0));
+    return found.sort((a, b) =>
+      compareIds(a.vertexId, b.vertexId) || (a.item ?? 0) - (b.item ?? 0) ||
+      compareIds(a.key ?? "", b.key ?? "")
+    );
   }
 
   /** Where no wait of a name is open, the newest one that was, so that its refusal tells what became of it. */
-  async #newest(runId: string, name: string): Promise<string> {
+  async #newest(runId: string, name: string, key: string | undefined): Promise<string> {
     const { checkpoint } = await this.#loader.load(runId, { state: false });
     const known = [...checkpoint.executions.values()].flatMap((x) => [...x.waits.values()])
-      .filter((w) => w.kind === "answer" && w.name === name)
+      .filter((w) => w.kind === "answer" && w.name === name && (key === undefined || w.key === key))
       .reduce<WaitState | undefined>((a, b) => a !== undefined && a.openedAt > b.openedAt ? a : b, undefined);
     if (known !== undefined) return known.id;
     const declared = new Set([...this.#engine.graph.vertices.values()].flatMap((v) => [...v.waits.keys()]));
@@ -96,7 +102,9 @@ export class Answering<S> {
       "not_open",
       runId,
       undefined,
-      `no wait ${name} is open, the run is ${status}; list its open waits with waits({ runId })`,
+      `no wait ${name}${
+        key === undefined ? "" : ` with the key ${key}`
+      } is open, the run is ${status}; list its open waits with waits({ runId })`,
     );
   }
 

@@ -95,10 +95,12 @@ export function cancelled(runId: string, waitId: string): AnswerError {
 
 /** Open waits for a message. */
 export function listed(
-  waits: readonly Pick<OpenWait, "waitId" | "name" | "vertexId" | "item">[],
+  waits: readonly Pick<OpenWait, "waitId" | "name" | "key" | "vertexId" | "item">[],
 ): string {
-  const shown = waits.slice(0, MOST_LISTED).map(({ waitId, name, vertexId, item }) =>
-    `${waitId} (${name} of ${vertexId}${item === undefined ? "" : ` item ${item}`})`
+  const shown = waits.slice(0, MOST_LISTED).map(({ waitId, name, key, vertexId, item }) =>
+    `${waitId} (${name}${key === undefined ? "" : ` ${key}`} of ${vertexId}${
+      item === undefined ? "" : ` item ${item}`
+    })`
   );
   const rest = waits.length - shown.length;
   return `${shown.join(", ")}${rest === 0 ? "" : ` and ${rest} more`}`;

@@ -58,6 +58,12 @@ export interface ResumeOptions<A = unknown> extends WorkOptions {
   readonly takeover?: boolean;
 }
 
+/** Options of `answer`, where the wait is given by its definition. */
+export interface AnswerOptions {
+  /** Looks at the open waits with this key only. @default every open wait of the definition */
+  readonly key?: string;
+}
+
 /** Options of `compile` that concern running. */
 export interface RunnerOptions {
   /** A timer that is due within this time is awaited in the process. @default "30s" */

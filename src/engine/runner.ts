@@ -23,6 +23,7 @@ import { type ForkOptions, forkRun } from "./operations/fork.ts";
 import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
+  type AnswerOptions,
   checkedRunId,
   type GetOptions,
   positive,
@@ -187,11 +188,21 @@ export class Runner<S, I = unknown> {
    * await runner.answer(runId, waitId, await request.json()); // checked when it is given
    * ```
    */
-  answer<A>(runId: string, wait: WaitDefinition<unknown, A>, value: NoInfer<A>): Promise<void>;
+  answer<A>(
+    runId: string,
+    wait: WaitDefinition<unknown, A>,
+    value: NoInfer<A>,
+    options?: AnswerOptions,
+  ): Promise<void>;
   /** Accepts the answer to an open wait, given by its id. */
   answer(runId: string, waitId: string, value: unknown): Promise<void>;
-  answer(runId: string, wait: string | WaitDefinition, value: unknown): Promise<void> {
-    return this.#answering.answer(runId, wait, value);
+  answer(
+    runId: string,
+    wait: string | WaitDefinition,
+    value: unknown,
+    options?: AnswerOptions,
+  ): Promise<void> {
+    return this.#answering.answer(runId, wait, value, options);
   }
 
   /**

@@ -11,6 +11,7 @@ async function given(runner: Runner<unknown>, json: unknown): Promise<void> {
   await runner.answer("r", Verdict, { approve: true });
   await runner.answer("r", Verdict, { approve: true, note: "fine" });
   await runner.answer("r", Count, "3"); // coerced
+  await runner.answer("r", Verdict, { approve: true }, { key: "ada" });
   await runner.answer("r", "w1", json); // by id: checked when it is given
   const open: WaitDefinition = Verdict;
   await runner.answer("r", open, json);

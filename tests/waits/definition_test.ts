@@ -111,6 +111,32 @@ test("I2: of two answers to a definition at once one is accepted", async () => {
   assert.deepEqual(settled.map((s) => s.status).sort(), ["fulfilled", "rejected"]);
 });
 
+test("I2: of several open waits of a definition the one with the key that is given is answered", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: (ctx) => Promise.all(["ada", "ben"].map((key) => ctx.waitFor(Ok, { key }))),
+    },
+  });
+  const runner = lab.engine(graph);
+  const { runId } = (await lab.drive(runner.run(INPUT))).run;
+  const several = await lab.fails<AnswerError>(runner.answer(runId, Ok, { yes: true }), "AnswerError");
+  assert.match(several.message, /w\w+ \(ok ada of a\), w\w+ \(ok ben of a\); name its key/);
+  const none = await lab.fails<AnswerError>(
+    runner.answer(runId, Ok, { yes: true }, { key: "eve" }),
+    "AnswerError",
+  );
+  assert.deepEqual([none.reason, /no wait ok with the key eve is open/.test(none.message)], [
+    "not_open",
+    true,
+  ]);
+  await runner.answer(runId, Ok, { yes: true, note: "b" }, { key: "ben" });
+  await runner.answer(runId, Ok, { yes: false });
+  const { state } = await lab.drive(runner.resume(runId));
+  assert.deepEqual(state.out.a, [{ yes: false, note: "" }, { yes: true, note: "b" }]);
+});
+
 test("I2: an answer that its schema would not read back is refused when it is given, by id and by payload", async () => {
   const lab = new Lab();
   const Number5 = defineWait("number", z.string().transform(Number));
