@@ -89,7 +89,7 @@ export type {
 export type { FaultPhase, ItemFailure, VertexFailure } from "./src/model/failure.ts";
 
 // From classes and calls to a graph
-export { scan } from "./src/scanner/mod.ts";
+export { graphOf, scan } from "./src/scanner/mod.ts";
 export type { ScannedWorkflow } from "./src/scanner/mod.ts";
 export { GraphBuilder } from "./src/graph/mod.ts";
 export type {
@@ -145,6 +145,7 @@ export type {
   InterruptReason,
   Phase,
   Route,
+  RunCaller,
   RunParent,
   RunRecord,
   RunStatus,

@@ -20,6 +20,7 @@ export const EVENTS = [
       "deadline",
       "tags",
       "inputDigest",
+      "caller",
     ],
   ],
   ["claimed", ["owner", "recovery", "maxSteps"]],

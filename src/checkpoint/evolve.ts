@@ -41,6 +41,7 @@ export function firstCheckpoint(event: Created, at: number): Checkpoint {
       maxSteps: event.maxSteps,
       tags: event.tags,
       inputDigest: event.inputDigest,
+      ...(event.caller === undefined ? {} : { caller: event.caller }),
     },
     phase: "routed",
     frontier: [event.entry],

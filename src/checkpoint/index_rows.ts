@@ -37,6 +37,8 @@ export function indexChanges(
     }
   }
   const posted = new Set(before?.mailbox.content.answers.map((a) => a.waitId));
+  // Whoever may answer a run that works for another one looks into the inbox of that one.
+  if (after.run.caller !== undefined) return changes;
   const { opened, closed } = waitRows(was, after, events, posted, codec, schemas);
   if (opened.length > 0) changes.opened = opened;
   if (closed.length > 0) changes.closed = closed;

@@ -85,7 +85,7 @@ export function mailboxAfter(
   write: { readonly events: readonly RecordEvent[]; readonly wake?: number | undefined },
 ): Mailbox | undefined {
   if (!write.events.some(movesMailbox)) return undefined;
-  const { owner, status } = checkpoint.run;
+  const { owner, status, caller } = checkpoint.run;
   const ended = status === "completed" || status === "cancelled";
   const open = new Set<string>();
   for (const x of checkpoint.executions.values()) {
@@ -97,7 +97,9 @@ export function mailboxAfter(
   return {
     graphVersion: checkpoint.run.graphVersion,
     ...(owner === undefined ? {} : { owner }),
-    ...(owner === undefined && write.wake !== undefined && !ended ? { wake: write.wake } : {}),
+    ...(owner === undefined && write.wake !== undefined && !ended && caller === undefined
+      ? { wake: write.wake }
+      : {}),
     answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),
     ...(content?.cancel === undefined || ended ? {} : { cancel: content.cancel }),
   };

@@ -1,6 +1,6 @@
 import type { ExecutionRef } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
-import type { Halt, InterruptReason, Route, RunParent } from "../model/run.ts";
+import type { Halt, InterruptReason, Route, RunCaller, RunParent } from "../model/run.ts";
 import type { WaitCloseReason, WaitOpening, WaitResult } from "../model/wait.ts";
 
 /**
@@ -48,6 +48,7 @@ export interface Created {
   readonly deadline?: number;
   readonly tags: readonly string[];
   readonly inputDigest: string;
+  readonly caller?: RunCaller;
 }
 
 /**

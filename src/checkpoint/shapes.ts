@@ -56,6 +56,8 @@ const opening = {
   continuation: z.unknown().exactOptional(),
 };
 
+const caller = z.object({ graphId: z.string(), runId: z.string(), ...of });
+
 /** What each type of event may hold. */
 export const eventShape = z.discriminatedUnion("type", [
   z.object({
@@ -70,6 +72,7 @@ export const eventShape = z.discriminatedUnion("type", [
     deadline: z.number().exactOptional(),
     tags: z.array(z.string()),
     inputDigest: z.string(),
+    caller: caller.exactOptional(),
   }),
   z.object({ type: z.literal("forked"), parent, form: z.string() }),
   z.object({ type: z.literal("updated"), maps: z.array(z.object(split)).exactOptional() }),
@@ -189,6 +192,7 @@ const run = z.object({
   maxSteps: count,
   tags: z.array(z.string()),
   inputDigest: z.string(),
+  caller: caller.exactOptional(),
   parent: parent.exactOptional(),
 });
 

@@ -47,11 +47,28 @@ export function resumeAnswers<S>(
   now: number,
 ): WaitResolved[] {
   const { checkpoint, mailbox } = cursor;
-  const { runId } = checkpoint.run;
+  const { runId, caller } = checkpoint.run;
   const posted = new Set(mailbox.content.answers.map((a) => a.waitId));
+  const called = caller !== undefined;
+  // What a caller hands down was accepted in time, however late it comes.
   const open = openWaitsOf(checkpoint).filter((w) =>
-    w.kind !== "timer" && !posted.has(w.waitId) && (w.due === undefined || w.due > now)
+    w.kind !== "timer" && !posted.has(w.waitId) && (w.due === undefined || w.due > now || called)
   );
+  const gives = "payload" in options || options.answers !== undefined || options.expired !== undefined;
+  if (gives && called && options.caller?.runId !== caller.runId) {
+    throw new AnswerError(
+      "foreign",
+      runId,
+      undefined,
+      `it is answered in the run that called it, ${caller.runId}`,
+    );
+  }
+  if (options.expired !== undefined && !called) {
+    throw new ArgumentError(
+      "resume",
+      "expired is given for a run that has no caller; its waits expire by themselves",
+    );
+  }
   let answers = Object.entries(options.answers ?? {});
   const { wait, all = false } = options;
   if ("payload" in options) {
@@ -75,7 +92,7 @@ export function resumeAnswers<S>(
   } else if (wait !== undefined) {
     throw new ArgumentError("resume", `the wait ${wait.name} is given without a payload; give its answer`);
   }
-  return answers.map(([waitId, value]): WaitResolved => {
+  const resolved = (waitId: string, result: (wait: OpenWait) => WaitResolved["result"]): WaitResolved => {
     const wait = open.find((w) => w.waitId === waitId);
     if (wait === undefined) throw refusal(graph, checkpoint, waitId, null, posted.has(waitId), now);
     return {
@@ -83,9 +100,17 @@ export function resumeAnswers<S>(
       vertexId: wait.vertexId,
       ...(wait.item === undefined ? {} : { item: wait.item }),
       id: waitId,
-      result: { kind: "answered", value: checkedAnswer(graph, { ...wait, runId }, value), at: now },
+      result: result(wait),
     };
-  });
+  };
+  return [
+    ...answers.map(([waitId, value]) =>
+      resolved(waitId, (wait) => {
+        return { kind: "answered", value: checkedAnswer(graph, { ...wait, runId }, value), at: now };
+      })
+    ),
+    ...(options.expired ?? []).map((waitId) => resolved(waitId, () => ({ kind: "expired", at: now }))),
+  ];
 }
 
 /** The refusal of an answer to a run that is cancelled, or about to be. */
@@ -117,7 +142,7 @@ export function refusal<S>(
   posted: boolean,
   now: number,
 ): AnswerError {
-  const { runId, revision } = checkpoint.run;
+  const { runId, revision, caller } = checkpoint.run;
   const say = (reason: AnswerRefusal, problem: string, at?: number) =>
     new AnswerError(reason, runId, waitId, problem, at);
   if (posted) return say("answered", `another answer was accepted at revision ${revision}`, revision);
@@ -125,6 +150,9 @@ export function refusal<S>(
   if (closed?.reason === "answered" || known?.wait.result?.kind === "answered") {
     const at = closed?.revision ?? revision;
     return say("answered", `another answer was accepted at revision ${at}`, at);
+  }
+  if (caller !== undefined && known !== undefined && isOpen(known.wait)) {
+    return say("foreign", `it is answered in the run that called this one, ${caller.runId}`);
   }
   if (closed?.reason === "expired" || known?.wait.result?.kind === "expired" || isLate(known?.wait, now)) {
     return say("expired", "its deadline has passed", closed?.revision);
@@ -141,6 +169,10 @@ export function refusal<S>(
   return willOpen(graph, checkpoint, waitId)
     ? say("not_open", "it has not been opened yet; answer it once the run waits for it")
     : say("unknown", "the run has no such wait; list its open waits with waits({ runId })");
+}
+
+function isOpen({ kind, result, closed }: WaitState): boolean {
+  return kind !== "timer" && result === undefined && closed === undefined;
 }
 
 function isLate(wait: WaitState | undefined, now: number): boolean {

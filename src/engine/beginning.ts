@@ -3,9 +3,17 @@ import { digest } from "../checkpoint/digest.ts";
 import type { Created } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
+import { calledTag, callerOf } from "./called.ts";
 import type { Engine } from "./engine.ts";
 import { runIdOf } from "./ids.ts";
-import { checkedRunId, checkedTags, moment, positive, type SubmitOptions } from "./options.ts";
+import {
+  checkedRunId,
+  checkedTags,
+  moment,
+  positive,
+  type StartOptions,
+  type SubmitOptions,
+} from "./options.ts";
 
 /** Revision 0 of a run, judged and ready to be appended. */
 export interface Beginning<S> {
@@ -22,9 +30,11 @@ export function beginning<S>(
   engine: Engine<S>,
   op: string,
   input: unknown,
-  options: SubmitOptions,
+  options: SubmitOptions & Pick<StartOptions, "caller">,
 ): Beginning<S> {
   const { graph, runtime, rules } = engine;
+  const { tags = [] } = options;
+  const caller = options.caller && callerOf(options.caller);
   const runId = options.runId !== undefined
     ? checkedRunId(options.runId, op)
     : options.idempotencyKey !== undefined
@@ -44,8 +54,9 @@ export function beginning<S>(
     ...(options.deadline === undefined
       ? {}
       : { deadline: moment(options.deadline, runtime.now(), op, "deadline") }),
-    tags: checkedTags(options.tags ?? [], op),
+    tags: checkedTags(tags, op, caller && calledTag(caller.runId)),
     inputDigest,
+    ...(caller === undefined ? {} : { caller }),
   };
   if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
   return { created, state };

@@ -14,7 +14,7 @@ import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
 import type { RunResult } from "./result.ts";
 import { pausedFailures } from "./step.ts";
-import { nextDue } from "./superstep.ts";
+import { inlineMs, nextDue } from "./superstep.ts";
 import { isAlive, vacate } from "./vacancy.ts";
 import { settleWake } from "./wakes.ts";
 import { resultOf, Work } from "./work.ts";
@@ -82,12 +82,12 @@ export class Claims<S> {
     if (!retry && checkpoint.halt !== undefined && (checkpoint.run.deadline ?? Infinity) > now) {
       return undefined;
     }
-    const due = nextDue(checkpoint.executions);
+    const due = nextDue(checkpoint);
     const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 &&
       !halted &&
       takeIn(checkpoint, mailbox.content, [], now).events.length === 0 &&
       (checkpoint.run.deadline ?? Infinity) > now &&
-      (checkpoint.phase === "halted" || due === undefined || due - now > limits.inlineTimersMs);
+      (checkpoint.phase === "halted" || due === undefined || due - now > inlineMs(checkpoint, limits));
     if (idle) return undefined;
     const recovery = checkpoint.run.owner !== undefined && options.takeover !== true;
     return [

@@ -259,9 +259,10 @@ export class Coordinator<S> implements OwnedRun {
   #arm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const { executions, run } = this.#cursor.checkpoint;
+    const { checkpoint } = this.#cursor;
+    const { run } = checkpoint;
     // A backoff that has passed is at work already, or waits for a free place.
-    const next = nextDue(executions, this.#engine.runtime.now());
+    const next = nextDue(checkpoint, this.#engine.runtime.now());
     const due = Math.min(next ?? Infinity, run.deadline ?? Infinity);
     if (due === Infinity) return;
     this.#timer = this.#engine.runtime.wakeAt(due, () => this.#latch.set());

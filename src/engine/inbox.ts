@@ -84,7 +84,7 @@ export function resultsDue(
       if (wait.result !== undefined || wait.closed !== undefined) continue;
       const answer = answers.get(wait.id);
       const result: WaitResult | undefined = answer === undefined
-        ? ended(wait, now)
+        ? ended(wait, now, checkpoint.run.caller !== undefined)
         : { kind: "answered", value: answer.value, at: answer.at };
       if (result === undefined) continue;
       const at = result.kind === "answered" ? result.at : wait.due!;
@@ -99,7 +99,9 @@ function hasWaits(checkpoint: Checkpoint): boolean {
   return false;
 }
 
-function ended(wait: WaitState, now: number): WaitResult | undefined {
+/** In a run that works for another one it is for the caller to say what has expired. */
+function ended(wait: WaitState, now: number, called: boolean): WaitResult | undefined {
   if (wait.due === undefined || wait.due > now) return undefined;
-  return wait.kind === "timer" ? { kind: "fired", at: now } : { kind: "expired", at: now };
+  if (wait.kind === "timer") return { kind: "fired", at: now };
+  return called ? undefined : { kind: "expired", at: now };
 }

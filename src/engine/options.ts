@@ -1,12 +1,23 @@
 import { ArgumentError, BuildError } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
+import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
+import { isCalledTag } from "./called.ts";
 import type { RunSettings } from "./engine.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */
-export interface StartOptions extends SubmitOptions, WorkOptions {}
+export interface StartOptions extends SubmitOptions, WorkOptions {
+  /**
+   * The execution that starts this run to work for it: its context. Whoever asks this run asks its caller: its waits are
+   * in no inbox and do not expire by themselves, nothing wakes it, and it waits for no timer in its process. The caller
+   * resumes it, with the answers that it got. It is cancelled and purged with the run of its caller.
+   *
+   * @default none
+   */
+  readonly caller?: RunCaller;
+}
 
 /** Options of `submit`. */
 export interface SubmitOptions {
@@ -54,6 +65,10 @@ export interface ResumeOptions<A = unknown> extends WorkOptions {
   readonly all?: boolean;
   /** Answers by wait id: all are accepted, or none is. */
   readonly answers?: Readonly<Record<string, unknown>>;
+  /** Who resumes a run that was started by a caller; without it such a run gets no answers. @default none */
+  readonly caller?: RunCaller;
+  /** Waits that have expired for the caller, by id. @default none */
+  readonly expired?: readonly string[];
   /** Claims the run even though a living process owns it. @default false */
   readonly takeover?: boolean;
 }
@@ -122,14 +137,23 @@ export function checkedRunId(runId: unknown, op: string): string {
   );
 }
 
-/** Tags that may become keys, sorted. */
-export function checkedTags(tags: readonly string[], op: string): readonly string[] {
+/** Tags that may become keys, sorted, and one of the engine's own. */
+export function checkedTags(tags: readonly string[], op: string, own?: string): readonly string[] {
   const bad = tags.find((tag) => !isId(tag));
-  if (bad === undefined) return [...new Set(tags)].sort(compareIds);
-  throw new ArgumentError(
-    op,
-    `${JSON.stringify(bad)} is no tag; a letter or digit, then up to 127 letters, digits, or ._:-`,
-  );
+  if (bad !== undefined) {
+    throw new ArgumentError(
+      op,
+      `${JSON.stringify(bad)} is no tag; a letter or digit, then up to 127 letters, digits, or ._:-`,
+    );
+  }
+  const taken = tags.find(isCalledTag);
+  if (taken !== undefined) {
+    throw new ArgumentError(
+      op,
+      `the tag ${taken} is one that only runs with a caller have; give it another beginning`,
+    );
+  }
+  return [...new Set(own === undefined ? tags : [...tags, own])].sort(compareIds);
 }
 
 /** A reason for a cancellation, which is stored and shown. */

@@ -15,7 +15,7 @@ import type { WaitKind } from "../model/wait.ts";
 import { foldSoFar, type StateRules } from "./fold.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
 import { pausedFailures } from "./step.ts";
-import { stepVertices } from "./superstep.ts";
+import { nextDue, stepVertices } from "./superstep.ts";
 
 /**
  * What a call that runs or reads a run returns. Its status is never `running` after `run` or `resume`.
@@ -61,6 +61,8 @@ export interface InterruptedResult<S> extends ResultBase<S> {
   readonly reason: InterruptReason;
   /** The waits that are open, timers included. */
   readonly waits: readonly OpenWait[];
+  /** When the run goes on by itself, in milliseconds since the epoch: a timer, a retry, an expiry. @default never */
+  readonly due?: number;
   /** The vertices and items that failed for good; `resume` gives them fresh attempts. */
   readonly failures: readonly FailedVertex[];
   /** The run-level fault, if there is one; `resume` goes on after it. */
@@ -153,6 +155,7 @@ export function viewOf<S>(
         status: "interrupted",
         reason: run.reason ?? "awaiting",
         waits: openWaitsOf(checkpoint),
+        ...dueOf(checkpoint),
         failures: inOrder(checkpoint, pausedFailures(checkpoint)).map((x) =>
           failedVertex(checkpoint, x, errors)
         ),
@@ -161,6 +164,13 @@ export function viewOf<S>(
           : { halt: { ...checkpoint.halt, error: haltError(graph, checkpoint, errors.get("")) } }),
       };
   }
+}
+
+/** A halted run goes on for nothing but a resume, or its deadline. */
+function dueOf(checkpoint: Checkpoint): { readonly due?: number } {
+  const next = checkpoint.halt === undefined ? nextDue(checkpoint) : undefined;
+  const due = Math.min(next ?? Infinity, checkpoint.run.deadline ?? Infinity);
+  return Number.isFinite(due) ? { due } : {};
 }
 
 /** Every open wait of a run, timers included, in ascending vertex id and order of opening. */

@@ -217,8 +217,8 @@ class Core<S> {
   #idle(): void {
     const runnable = this.#vertices().some((v) => hasPending(this.#checkpoint, v));
     if (runnable) return;
-    const until = nextDue(this.#checkpoint.executions);
-    if (until !== undefined && until - this.#at.now <= this.#at.limits.inlineTimersMs) {
+    const until = nextDue(this.#checkpoint);
+    if (until !== undefined && until - this.#at.now <= inlineMs(this.#checkpoint, this.#at.limits)) {
       this.#command = { kind: "sleep", until };
       return;
     }
@@ -256,17 +256,22 @@ export function reasonOf(checkpoint: Checkpoint): InterruptReason {
   return "sleeping";
 }
 
+/** How near a timer must be to be awaited in the process. The caller of a run may have answers for it any time. */
+export function inlineMs({ run }: Checkpoint, { inlineTimersMs }: Limits): number {
+  return run.caller === undefined ? inlineTimersMs : 0;
+}
+
 /** When the earliest open timer, deadline of a wait, or backoff that ends after `after` is due. */
-export function nextDue(executions: ReadonlyMap<string, Execution>, after = -Infinity): number | undefined {
+export function nextDue({ executions, run }: Checkpoint, after = -Infinity): number | undefined {
   let due = Infinity;
   for (const x of executions.values()) {
     if (wholeOf(executions, x)?.status === "failed") continue;
     if (x.status === "backoff" && x.nextAt !== undefined && x.nextAt > after) due = Math.min(due, x.nextAt);
     if (x.status === "done" || x.status === "failed") continue;
     for (const wait of x.waits.values()) {
-      if (wait.due !== undefined && wait.result === undefined && wait.closed === undefined) {
-        due = Math.min(due, wait.due);
-      }
+      if (wait.due === undefined || wait.result !== undefined || wait.closed !== undefined) continue;
+      // It is for the caller of a run to say what has expired.
+      if (wait.kind === "timer" || run.caller === undefined) due = Math.min(due, wait.due);
     }
   }
   return due === Infinity ? undefined : due;

@@ -29,12 +29,13 @@ export async function settleWake<S>(engine: Engine<S>, { checkpoint, mailbox }: 
 }
 
 /** When an idle run is to be woken. A halt waits for somebody, or for the deadline of its run. */
-function wakeOf({ run, halt, executions }: Checkpoint): number | undefined {
+function wakeOf(checkpoint: Checkpoint): number | undefined {
+  const { run, halt } = checkpoint;
   const kind = halt?.kind;
-  if (kind === "max_recoveries" || kind === "load_fault") return undefined;
+  if (run.caller !== undefined || kind === "max_recoveries" || kind === "load_fault") return undefined;
   const due = Math.min(
     run.deadline ?? Infinity,
-    kind === undefined ? nextDue(executions) ?? Infinity : Infinity,
+    kind === undefined ? nextDue(checkpoint) ?? Infinity : Infinity,
   );
   return Number.isFinite(due) ? due : undefined;
 }

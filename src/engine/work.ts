@@ -6,7 +6,7 @@ import { type Claim, Coordinator, type Ending } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
-import { cancelRun } from "./operations/cancel.ts";
+import { cancelCalled, cancelRun } from "./operations/cancel.ts";
 import type { Owner } from "./ownership.ts";
 import { type RunResult, viewOf } from "./result.ts";
 
@@ -48,7 +48,7 @@ export class Work<S> {
     const result = ending.then(
       ({ cursor, errors }) => resultOf(this.#engine, cursor, errors),
       (error) => this.#cancelled(error),
-    );
+    ).then((result) => this.#ended(result));
     result.catch(() => {});
     const { runId } = this.#cursor.checkpoint.run;
     return {
@@ -65,6 +65,20 @@ export class Work<S> {
     const cursor = await this.#engine.log.load(this.#cursor.checkpoint.run.runId).catch(() => undefined);
     if (cursor?.checkpoint.run.status !== "cancelled") throw error;
     return resultOf(this.#engine, cursor);
+  }
+
+  /** The runs that work for a cancelled one are told before anybody hears of its end. */
+  async #ended(result: RunResult<S>): Promise<RunResult<S>> {
+    if (result.status !== "cancelled") return result;
+    const { runId } = result.run;
+    try {
+      await cancelCalled(this.#engine, runId);
+    } catch (error) {
+      const message =
+        `superstep: not every run that works for ${runId} was cancelled with it; cancel it again`;
+      this.#engine.logger.warn(message, { runId, error });
+    }
+    return result;
   }
 
   #announce(created: Created): void {

@@ -54,6 +54,20 @@ export interface RunRecord {
   readonly inputDigest: string;
   /** Where a fork comes from. Information only: the fork needs nothing of that run, which may be gone. */
   readonly parent?: RunParent;
+  /** The execution that this run works for, and by which it is asked: see `caller` of `start`. */
+  readonly caller?: RunCaller;
+}
+
+/** The execution of a vertex that started a run to work for it. */
+export interface RunCaller {
+  /** The graph of the run that calls. */
+  readonly graphId: string;
+  /** The run that calls. */
+  readonly runId: string;
+  /** The vertex that calls. */
+  readonly vertexId: string;
+  /** The index of the item that calls, in a map vertex. */
+  readonly item?: number;
 }
 
 /** The run and revision that a fork was made of. */

@@ -25,7 +25,8 @@ export interface ScannedWorkflow {
 }
 
 /**
- * The graph of a workflow class, from all tasks that have been imported so far.
+ * The graph of a workflow class, from all tasks that have been imported so far. `compile` does it by itself; here it is
+ * for those who want to look at a workflow without a store.
  *
  * @throws the one fault that it has, or {@link BuildFaultsError} with all of them
  */

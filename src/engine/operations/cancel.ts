@@ -5,6 +5,7 @@ import { revise } from "../../checkpoint/revise.ts";
 import { CheckpointNotFoundError, isSuperstepError, MailboxConflictError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 import { announcements } from "../announce.ts";
+import { calledBy } from "../called.ts";
 import type { FormerOwner } from "../coordinator.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
@@ -31,6 +32,7 @@ export interface Cancellation {
  *    Both check the mailbox, so that against an answer, a claim, a release and a completion one of the two wins.
  * 2. Once the mailbox asks, the run can come to no other end: its owner, and whoever claims the run, must take that in.
  * 3. What was accepted, due or known before the cancellation is recorded with it.
+ * 4. The runs that work for it are cancelled with it.
  */
 export async function cancelRun<S>(
   engine: Engine<S>,
@@ -39,6 +41,24 @@ export async function cancelRun<S>(
 ): Promise<Cancellation> {
   checkedRunId(runId, "cancel");
   checkedReason(reason, "cancel");
+  const end = await endRun(engine, runId, reason);
+  if (end.status === "cancelled") await cancelCalled(engine, runId);
+  return end;
+}
+
+/**
+ * Cancels the runs that work for a cancelled run, also when it was cancelled before: whoever was to do it may have died.
+ * They go on for nobody, so that it matters only to those at work, and to the lists.
+ */
+export async function cancelCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
+  for await (const row of calledBy(engine.store, runId)) {
+    if (row.status !== "completed") {
+      await cancelRun(engine, row.runId, "the run that called it was cancelled");
+    }
+  }
+}
+
+async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Promise<Cancellation> {
   const { runtime, log } = engine;
   const until = runtime.elapsed() + PATIENCE_MS;
   for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, POLL_MS / 4)) {

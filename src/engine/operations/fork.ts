@@ -3,6 +3,7 @@ import type { Forked } from "../../checkpoint/records.ts";
 import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts";
 import { canonicalForm } from "../../graph/mod.ts";
 import type { RunParent } from "../../model/run.ts";
+import { isCalledTag } from "../called.ts";
 import type { Engine } from "../engine.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId, checkedTags } from "../options.ts";
@@ -48,7 +49,7 @@ export async function forkRun<S>(
     runId,
     parent,
     now,
-    tags: checkedTags(options.tags ?? source.run.tags, "fork"),
+    tags: checkedTags(options.tags ?? source.run.tags.filter((tag) => !isCalledTag(tag)), "fork"),
     // A fork is told from every other by its source and its state, as a start is by its input.
     inputDigest: digest({ ...parent, state }),
     maps: state === before ? [] : changedMaps(graph, source, state, "fork"),

@@ -1,6 +1,7 @@
 import { ArgumentError, GraphMismatchError, isSuperstepError, reasonOf } from "../../errors.ts";
 import type { Duration } from "../../model/durations.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
+import { calledBy } from "../called.ts";
 import type { Engine } from "../engine.ts";
 import { checkedRunId, span } from "../options.ts";
 import { cancelRun } from "./cancel.ts";
@@ -111,8 +112,18 @@ async function purgeOne<S>(
       if (!await cancelled(engine, runId)) return false;
     }
   }
+  // They would be taken for the work of a run that is begun anew under this id.
+  for await (const row of calledBy(store, runId)) await purgeCalled(engine, row.runId);
   await store.purge(runId, { epoch });
   return true;
+}
+
+/** Removes a run that works for one that is over, and those that work for it. */
+async function purgeCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
+  const { store } = engine;
+  await cancelRun(engine, runId, "purged");
+  for await (const row of calledBy(store, runId)) await purgeCalled(engine, row.runId);
+  await store.purge(runId);
 }
 
 /** The run with its record, or without one when that cannot be read and force is given. */
