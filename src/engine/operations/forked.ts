@@ -31,7 +31,7 @@ export interface ForkTarget {
  */
 export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
   const { runId, parent, now, tags, inputDigest } = target;
-  const { halt: _, ...ready } = readied(source, target);
+  const ready = readied(source, target);
   const completed = ready.frontier.length === 0;
   const { graphId, graphVersion, step, maxSteps } = source.run;
   const executions = [...ready.executions.values()].map((x) => rekeyed(x, ready, runId));
