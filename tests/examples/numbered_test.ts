@@ -31,6 +31,7 @@ const PRINTED: Readonly<Record<string, readonly string[]>> = {
     "true",
     "the same outcome after each of N crashes",
   ],
+  "12_worker": ["serving index", "completed / 1", "completed /about 6"],
 };
 
 test("every numbered example is run by these tests", () => {
