@@ -1,9 +1,8 @@
 import { format } from "node:util";
-import type { Colors } from "picocolors/types";
-import pc from "picocolors";
 import type { Logger } from "../engine/events.ts";
 import { block, line, shortJson } from "./printable.ts";
-import type { Io, OutStream } from "./io.ts";
+import { type Colours, coloursOf } from "./colours.ts";
+import type { Io } from "./io.ts";
 
 /** Options that every command has. */
 export interface CommonOptions {
@@ -15,15 +14,15 @@ export interface CommonOptions {
 export class Cli {
   readonly io: Io;
   /** Colours for the results, and for everything beside them. */
-  readonly colours: Colors;
-  readonly noteColours: Colors;
+  readonly colours: Colours;
+  readonly noteColours: Colours;
   exitCode = 0;
   #sink: ((text: string) => void) | undefined;
 
   constructor(io: Io) {
     this.io = io;
-    this.colours = pc.createColors(hasColours(io, io.stdout));
-    this.noteColours = pc.createColors(hasColours(io, io.stderr));
+    this.colours = coloursOf(io, io.stdout);
+    this.noteColours = coloursOf(io, io.stderr);
   }
 
   /** Prints a line, or several, of the result. The text must be printable, see `printable.ts`. */
@@ -60,15 +59,4 @@ export class Cli {
     );
     this.note([`${mark} ${line(String(message))}`, ...more.map((x) => this.noteColours.dim(x))].join("  "));
   }
-}
-
-/** Whether a person looks at the stream. */
-export function isTerminal(io: Io, stream: OutStream): boolean {
-  return stream.isTTY === true && io.env["TERM"] !== "dumb";
-}
-
-function hasColours(io: Io, stream: OutStream): boolean {
-  const { NO_COLOR, FORCE_COLOR } = io.env;
-  if (NO_COLOR !== undefined && NO_COLOR !== "") return false;
-  return FORCE_COLOR !== undefined && FORCE_COLOR !== "" && FORCE_COLOR !== "0" || isTerminal(io, stream);
 }

@@ -1,4 +1,4 @@
-import type { Colors } from "picocolors/types";
+import type { Colours } from "../colours.ts";
 import type { RunEvent } from "../../engine/events.ts";
 import type { OutStream } from "../io.ts";
 import { ProgressModel } from "./model.ts";
@@ -12,13 +12,13 @@ const SPARE_LINES = 3;
 /** One row per vertex, redrawn in place. */
 export class LiveView {
   readonly #stream: OutStream;
-  readonly #colours: Colors;
+  readonly #colours: Colours;
   readonly #model = new ProgressModel();
   readonly #timer: ReturnType<typeof setInterval>;
   #drawn = 0;
   #changed = false;
 
-  constructor(stream: OutStream, colours: Colors) {
+  constructor(stream: OutStream, colours: Colours) {
     this.#stream = stream;
     this.#colours = colours;
     this.#timer = setInterval(() => this.#draw(), SPIN_MS);

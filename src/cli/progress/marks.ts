@@ -1,4 +1,4 @@
-import type { Colors, Formatter } from "picocolors/types";
+import type { Colours, Paint } from "../colours.ts";
 import type { RowState } from "./model.ts";
 
 /** The sign of each state. */
@@ -11,7 +11,7 @@ export const MARKS: Readonly<Record<RowState, string>> = {
 };
 
 /** The colour of each state. */
-export const PAINT: Readonly<Record<RowState, (colours: Colors) => Formatter>> = {
+export const PAINT: Readonly<Record<RowState, (colours: Colours) => Paint>> = {
   running: (colours) => colours.cyan,
   done: (colours) => colours.green,
   failed: (colours) => colours.red,

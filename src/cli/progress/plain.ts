@@ -1,4 +1,4 @@
-import type { Colors } from "picocolors/types";
+import type { Colours } from "../colours.ts";
 import type { RunEvent } from "../../engine/events.ts";
 import { dateTime, span } from "../format.ts";
 import type { OutStream } from "../io.ts";
@@ -9,9 +9,9 @@ import type { RowState } from "./model.ts";
 /** One line per event, for files and pipes. */
 export class PlainView {
   readonly #stream: OutStream;
-  readonly #colours: Colors;
+  readonly #colours: Colours;
 
-  constructor(stream: OutStream, colours: Colors) {
+  constructor(stream: OutStream, colours: Colours) {
     this.#stream = stream;
     this.#colours = colours;
   }

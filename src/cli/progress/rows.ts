@@ -1,11 +1,11 @@
-import type { Colors } from "picocolors/types";
+import type { Colours } from "../colours.ts";
 import { span, timeOfDay } from "../format.ts";
 import { MARKS, PAINT } from "./marks.ts";
 import { currentState, type Execution, type Row, type RowState, type RowWait, stateOf } from "./model.ts";
 
 /** How the rows are drawn. */
 export interface RowStyle {
-  readonly colours: Colors;
+  readonly colours: Colours;
   readonly columns: number;
   /** The most lines; what has been done longest gives way. */
   readonly lines: number;

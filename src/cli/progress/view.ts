@@ -1,5 +1,6 @@
 import type { Hooks, RunEvent } from "../../engine/events.ts";
-import { type Cli, isTerminal } from "../cli.ts";
+import type { Cli } from "../cli.ts";
+import { isTerminal } from "../colours.ts";
 import { LiveView } from "./live.ts";
 import { PlainView } from "./plain.ts";
 
