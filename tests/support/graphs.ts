@@ -165,12 +165,13 @@ export function engine<S>(graph: CompiledGraph<S>, options: EngineOptions = {}):
   });
   const events = async (runId: string) => {
     const found: RecordEvent[] = [];
-    for (let cursor: string | undefined;;) {
+    let cursor: string | undefined;
+    do {
       const page = await runner.history(runId, cursor === undefined ? {} : { cursor });
       for (const entry of page.rows) found.push(...entry.events);
       cursor = page.cursor;
-      if (cursor === undefined) return found;
-    }
+    } while (cursor !== undefined);
+    return found;
   };
   return {
     runner,
