@@ -12,5 +12,7 @@ export { HumanApproval } from "./human_approval.ts";
 export type { ApprovalRequest, HumanApprovalOptions } from "./human_approval.ts";
 export { CommandError, RunCommand } from "./run_command.ts";
 export type { CommandOutput, RunCommandInput, RunCommandOptions } from "./run_command.ts";
+export { Subgraph, SubgraphError, waitsOf } from "./subgraph.ts";
+export type { SubgraphFailure, SubgraphOptions } from "./subgraph.ts";
 export { Transform } from "./transform.ts";
 export type { TransformOptions } from "./transform.ts";

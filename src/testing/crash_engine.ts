@@ -39,10 +39,11 @@ export class CrashEngine<S> {
     const { store, stopped } = this.#crash;
     const effects = ledger.effectsOf(engine, runtime, () => this.#crash.point !== undefined);
     const { provide } = scenario;
+    const host = { store, runtime };
     const instrumented = instrument(graph, {
       clock: runtime,
-      tasks: scenario.tasks?.(effects) ?? {},
-      provide: provide === undefined ? undefined : (cls) => provide(cls, effects),
+      tasks: scenario.tasks?.(effects, host) ?? {},
+      provide: provide === undefined ? undefined : (cls) => provide(cls, effects, host),
       began: (ctx) => {
         if (this.#crash.point === undefined) ledger.begun.push({ engine, key: ctx.idempotencyKey });
       },

@@ -2,6 +2,7 @@ import type { CompileOptions } from "../compile.ts";
 import type { RunnerOptions, StartOptions } from "../engine/options.ts";
 import type { InterruptedResult, RunResult } from "../engine/result.ts";
 import type { Runner } from "../engine/runner.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { FakeAnswers } from "./answer_book.ts";
 import type { Effects } from "./crash_ledger.ts";
@@ -19,11 +20,12 @@ export interface CrashScenario<S, I = unknown> {
   /** How the runner is compiled. @default none, with a logger that is silent */
   readonly runner?: RunnerOptions;
   /** Fakes by vertex id, made for each engine; they tell `effects` what they do. @default none */
-  readonly tasks?: (effects: Effects) => Readonly<Record<string, FakeTask>>;
+  readonly tasks?: (effects: Effects, host: CrashHost) => Readonly<Record<string, FakeTask>>;
   /** Makes the tasks that no fake stands for, as in `compile`. @default new cls() */
   readonly provide?: (
     cls: Parameters<NonNullable<CompileOptions["provide"]>>[0],
     effects: Effects,
+    host: CrashHost,
   ) => unknown;
   /** Answers by the name of the wait; the same wait gets the same answer from every engine. @default none */
   readonly answers?: FakeAnswers;
@@ -45,6 +47,14 @@ export interface CrashScenario<S, I = unknown> {
   readonly secondCrashes?: number;
   /** Draws where second crashes happen, and what clocks and ids are like. @default 1 */
   readonly seed?: number;
+}
+
+/** What an engine of a crash test runs on; for the runners of workflows that its tasks run, which are stopped with it. */
+export interface CrashHost {
+  /** The store of the engine. */
+  readonly store: Store;
+  /** Its clock, timers, ids and randomness. */
+  readonly runtime: Runtime;
 }
 
 /** What a crash test went through. */

@@ -7,7 +7,7 @@
 export { testRunner } from "./test_runner.ts";
 export type { TestRunner, TestRunnerOptions } from "./test_runner.ts";
 export { crashTest, CrashTestError } from "./crash_test.ts";
-export type { CrashReport, CrashScenario } from "./crash_scenario.ts";
+export type { CrashHost, CrashReport, CrashScenario } from "./crash_scenario.ts";
 export type { Effects } from "./crash_ledger.ts";
 export type { CrashPlan, CrashPoint } from "./crash_store.ts";
 export type { StoreOp } from "./around_store.ts";

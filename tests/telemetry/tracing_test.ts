@@ -5,6 +5,7 @@ import type { SpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { defineWait } from "../../mod.ts";
 import { tracing } from "../../src/telemetry/mod.ts";
 import { z } from "zod";
+import { Subgraph } from "../../tasks/subgraph.ts";
 import { gate, INPUT, interrupted, Lab, openId, type Spec } from "../waits/lab.ts";
 import { recording, type SpanOf, treeOf } from "./otel.ts";
 
@@ -200,6 +201,18 @@ test("a segment is linked to the span that asked for it, and is not part of its 
   const segments = named(finished, "run g");
   assert.deepEqual(segments.map((s) => s.links), [[start!.spanId], [answer!.spanId]]);
   assert.ok(segments.every((s) => s.traceId !== start!.traceId && s.traceId !== answer!.traceId));
+});
+
+test("a run that works for a vertex is a trace of its own, linked to the body that called it", async () => {
+  const { lab, spans, hooks } = tracedLab();
+  const child = lab.engine(lab.graph({ c: { body: () => 0 } }, { id: "child" }), { hooks });
+  const task = new Subgraph(child);
+  const graph = lab.graph({ a: { select: () => INPUT, body: (ctx, input) => task.execute(input, ctx) } });
+  await lab.drive(lab.engine(graph, { hooks }).run(INPUT));
+  const [caller] = named(await spans(), "vertex a");
+  const [called] = named(await spans(), "run child");
+  assert.deepEqual(called?.links, [caller!.spanId]);
+  assert.notEqual(called?.traceId, caller?.traceId);
 });
 
 test("items are told apart, and the failed one alone is an error; so is the segment, for the run waits for help", async () => {
