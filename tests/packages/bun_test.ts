@@ -1,0 +1,41 @@
+import { before, test } from "node:test";
+import assert from "node:assert/strict";
+import { HOST } from "../support/runtimes.ts";
+import { checkLoaded, checkValues, importEverything, lines, quickStart, Workbench } from "./projects.ts";
+
+// The other runtimes have files of their own.
+if (HOST === "bun") onBun();
+
+function onBun() {
+  const bench = new Workbench(["bun", "bunx"]);
+  let printed = "";
+
+  before(async () => {
+    await bench.build("bun");
+    bench.write("my-project/main.ts", quickStart());
+    printed = await bench.shell(
+      ".",
+      lines("Bun").replace("bun install && bun pm pack", "bun pm pack --ignore-scripts"),
+    );
+  });
+
+  test("14: in an empty project on Bun alone, the lines of the README install the package and run the program there", () => {
+    assert.match(printed, /^completed true$/m);
+    assert.match(printed, /approval +completed/);
+  });
+
+  test("14: on Bun every entry point is imported and has the values that it declares", async () => {
+    bench.write("my-project/all.mjs", importEverything());
+    checkValues(await bench.shell("my-project", "bun all.mjs"));
+  });
+
+  test("14: on Bun the root is loaded from its sources, and with it nothing of HTTP, command line, stores and drivers", async () => {
+    bench.write(
+      "my-project/root.mjs",
+      `await import("superstep");\nconsole.log(Object.keys(require.cache).join("\\n"));\n`,
+    );
+    const files = (await bench.shell("my-project", "bun root.mjs")).trim().split("\n");
+    assert.ok(files.some((file) => file.endsWith("superstep/mod.ts")));
+    checkLoaded(files.filter((file) => !file.endsWith("/root.mjs")));
+  });
+}
