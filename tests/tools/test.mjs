@@ -17,6 +17,34 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { buildForNode, installDependencies, locate, ROOT, RUNTIMES } from "./runtimes.mjs";
 
+/** What a runtime prints: held back until it is its turn. */
+class Voice {
+  /** @param {RuntimeName} name */
+  constructor(name) {
+    this.name = name;
+    this.ended = false;
+    this.speaking = false;
+    /** @type {["stdout" | "stderr", string][]} */
+    this.held = [];
+  }
+
+  /**
+   * @param {"stdout" | "stderr"} stream
+   * @param {string} text
+   */
+  print(stream, text) {
+    if (this.speaking) process[stream].write(text);
+    else this.held.push([stream, text]);
+  }
+
+  speak() {
+    if (this.speaking) return;
+    this.speaking = true;
+    console.log(`\n── ${this.name}`);
+    for (const [stream, text] of this.held.splice(0)) process[stream].write(text);
+  }
+}
+
 /** No runtime may hang for longer than this; it is then a failure. */
 const LIMIT_MS = 12 * 60_000;
 /** Of one test. Bun's own default of 5 s is too short for tests that start processes. */
@@ -37,11 +65,30 @@ if (files.length === 0) throw new Error(`no test file has ${positionals.join(" o
 const paths = prepare();
 /** @type {Map<RuntimeName, Totals>} */
 const results = new Map();
-for (const name of wanted) {
-  console.log(`\n── ${name}`);
-  results.set(name, await runTests(name));
-}
+await runAll();
 report();
+
+/** Runs two runtimes at a time; what they print comes out one after the other, live for the first that is at work. */
+async function runAll() {
+  const voices = wanted.map((name) => new Voice(name));
+  const left = [...voices];
+  const speak = () => {
+    for (const voice of voices) {
+      voice.speak();
+      if (!voice.ended) return;
+    }
+  };
+  const work = async () => {
+    for (let voice = left.shift(); voice !== undefined; voice = left.shift()) {
+      const { name } = voice;
+      results.set(name, await runTests(name, voice));
+      voice.ended = true;
+      speak();
+    }
+  };
+  speak();
+  await Promise.all([work(), work()]);
+}
 
 /** Every test file, relative to the repository and with forward slashes. */
 function testFiles() {
@@ -76,12 +123,13 @@ function prepare() {
 
 /**
  * @param {RuntimeName} name
+ * @param {Voice} voice
  * @returns {Promise<Totals>}
  */
-async function runTests(name) {
+async function runTests(name, voice) {
   const path = paths.get(name);
   if (typeof path !== "string") return { passed: 0, failed: 1, skipped: 0, note: path?.message ?? "missing" };
-  const { stdout, stderr, code } = await stream(path, testArguments(name));
+  const { stdout, stderr, code } = await stream(path, testArguments(name), voice);
   // Bun alone reports on stderr; its other stream holds what tests print, in no order to the report.
   const totals = totalsOf(name, name === "bun" ? stderr : stdout);
   if (totals.passed + totals.failed === 0) return { ...totals, failed: 1, note: "no test ran" };
@@ -105,9 +153,10 @@ function testArguments(name) {
  *
  * @param {string} command
  * @param {string[]} args
+ * @param {Voice} voice
  * @returns {Promise<{ stdout: string, stderr: string, code: string | number }>}
  */
-function stream(command, args) {
+function stream(command, args, voice) {
   return new Promise((resolve) => {
     const printed = { stdout: "", stderr: "" };
     const child = spawn(command, args, {
@@ -118,7 +167,7 @@ function stream(command, args) {
     for (const name of /** @type {const} */ (["stdout", "stderr"])) {
       child[name].setEncoding("utf8").on("data", (text) => {
         printed[name] += text;
-        process[name].write(text);
+        voice.print(name, text);
       });
     }
     const limit = setTimeout(() => {
@@ -171,7 +220,9 @@ function report() {
   let passed = 0;
   let failed = 0;
   console.log();
-  for (const [name, totals] of results) {
+  for (const name of wanted) {
+    const totals = results.get(name);
+    if (totals === undefined) continue;
     passed += totals.passed;
     failed += totals.failed;
     const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : "";
