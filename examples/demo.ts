@@ -15,64 +15,76 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { programAt } from "./support/host.ts";
+import { isMain, programAt } from "./support/host.ts";
 import { Ledger } from "./support/ledger.ts";
 
-const db = join(await mkdtemp(join(tmpdir(), "superstep-demo-")), "approval.db");
-const ledger = new Ledger(`${db}-ledger.jsonl`);
 let processes = 0;
 
-console.log(`Everything that lasts is in ${db}`);
+async function demo(): Promise<number> {
+  const db = join(await mkdtemp(join(tmpdir(), "superstep-demo-")), "approval.db");
+  const ledger = new Ledger(`${db}-ledger.jsonl`);
+  const approval = (args: readonly string[], options?: Expected) => inProcess(db, args, options);
+  const openWait = async () => (await approval(["waits"]))[0]?.split(" ", 1)[0] ?? "";
 
-say(
-  "A customer asks. The answer is drafted, checked for prices and promises at once, and waits for a consultant.",
-);
-await approval(["start", data("question.json"), "--id", "question-1"], { exit: 2 });
+  console.log(`Everything that lasts is in ${db}`);
 
-say("The next morning the consultant looks at what is open, and wants more.");
-await approval(["answer", await openWait(), '{"verdict":"refine","note":"mention the volume discount"}']);
+  say(
+    "A customer asks. The answer is drafted, checked for prices and promises at once, and waits for a consultant.",
+  );
+  await approval(["start", data("question.json"), "--id", "question-1"], { exit: 2 });
 
-say("The run goes on. In the middle of the second draft its process is killed.");
-await approval(["resume", "question-1"], { killAfter: "↻ draft", exit: "SIGKILL" });
+  say("The next morning the consultant looks at what is open, and wants more.");
+  await approval(["answer", await openWait(), '{"verdict":"refine","note":"mention the volume discount"}']);
 
-say("The next process waits until the lease of the dead one has run out (15 s), then takes the run over.");
-const takeover = approval(["resume", "question-1"], { exit: 2, atOnce: false });
+  say("The run goes on. In the middle of the second draft its process is killed.");
+  await approval(["resume", "question-1"], { killAfter: "↻ draft", exit: "SIGKILL" });
 
-say("Meanwhile another customer asks what nobody has written down: the error route leads to an expert.");
-await approval(["start", data("unknown.json"), "--id", "question-2"], { exit: 2 });
-await approval(["answer", await openWait(), '{"text":"Yes, with the transformer kit T-110."}']);
-await approval(["resume", "question-2"]);
+  say("The next process waits until the lease of the dead one has run out (15 s), then takes the run over.");
+  const takeover = approval(["resume", "question-1"], { exit: 2, atOnce: false });
 
-say("And the first run, taken over:");
-await takeover;
+  say("Meanwhile another customer asks what nobody has written down: the error route leads to an expert.");
+  await approval(["start", data("unknown.json"), "--id", "question-2"], { exit: 2 });
+  await approval(["answer", await openWait(), '{"text":"Yes, with the transformer kit T-110."}']);
+  await approval(["resume", "question-2"]);
 
-say("The consultant is content. The answer is sent.");
-await approval(["answer", await openWait(), '{"verdict":"approve"}']);
-await approval(["resume", "question-1"]);
+  say("And the first run, taken over:");
+  await takeover;
 
-say("What happened, revision by revision:");
-await approval(["history", "question-1"]);
+  say("The consultant is content. The answer is sent.");
+  await approval(["answer", await openWait(), '{"verdict":"approve"}']);
+  await approval(["resume", "question-1"]);
 
-say("The mails that were sent:");
-for (const { event, key, detail } of ledger.entries()) {
-  if (event === "mail") console.log(`  ${key}\n  ${JSON.stringify(detail)}`);
+  say("What happened, revision by revision:");
+  await approval(["history", "question-1"]);
+
+  say("The mails that were sent:");
+  for (const { event, key, detail } of ledger.entries()) {
+    if (event === "mail") console.log(`  ${key}\n  ${JSON.stringify(detail)}`);
+  }
+
+  say(
+    "vertex × executions (a wait, a retry or a crash runs a body again; nothing that has finished ever runs again):",
+  );
+  for (const [vertex, { executions, bodies }] of ledger.totals()) {
+    console.log(`  ${vertex.padEnd(7)} × ${executions}   ${bodies} ${bodies === 1 ? "body" : "bodies"}`);
+  }
+  const repeated = ledger.repeated();
+  for (const { vertex, run } of repeated) console.log(`  ${vertex} of run ${run} had finished and ran again`);
+  console.log(repeated.length === 0 ? "\nNo finished vertex ran twice." : "\nA finished vertex ran twice.");
+  return repeated.length === 0 ? 0 : 1;
 }
 
-say(
-  "vertex × executions (a wait, a retry or a crash runs a body again; nothing that has finished ever runs again):",
-);
-for (const [vertex, { executions, bodies }] of ledger.totals()) {
-  console.log(`  ${vertex.padEnd(7)} × ${executions}   ${bodies} ${bodies === 1 ? "body" : "bodies"}`);
+interface Expected {
+  readonly exit?: number | "SIGKILL";
+  readonly killAfter?: string;
+  readonly atOnce?: boolean;
 }
-const repeated = ledger.repeated();
-for (const { vertex, run } of repeated) console.log(`  ${vertex} of run ${run} had finished and ran again`);
-console.log(repeated.length === 0 ? "\nNo finished vertex ran twice." : "\nA finished vertex ran twice.");
-process.exitCode = repeated.length === 0 ? 0 : 1;
 
 /** Runs the approval program in a process of its own, shows what it prints and checks how it ends. */
-async function approval(
+async function inProcess(
+  db: string,
   args: readonly string[],
-  options: { exit?: number | "SIGKILL"; killAfter?: string; atOnce?: boolean } = {},
+  options: Expected = {},
 ): Promise<readonly string[]> {
   const { exit = 0, killAfter, atOnce = true } = options;
   const title = `  process ${++processes}: approval ${args.map((arg) => arg.replace(/^.*\//, "")).join(" ")}`;
@@ -97,12 +109,6 @@ async function approval(
   return lines;
 }
 
-/** Lists the open waits in a process of its own, and answers the id of the first. */
-async function openWait(): Promise<string> {
-  const [first = ""] = await approval(["waits"]);
-  return first.split(" ", 1)[0]!;
-}
-
 function say(text: string): void {
   console.log(`\n${text}`);
 }
@@ -119,3 +125,5 @@ function data(name: string): string {
   );
   return places.find((place) => existsSync(place)) ?? name;
 }
+
+if (isMain(import.meta.url)) process.exitCode = await demo();
