@@ -95,6 +95,8 @@ export const RunInfo = z.object({
   maxSteps: count,
   tags: list(z.string()),
   parent: z.object({ runId: RunId, revision: count }).optional(),
+  caller: z.object({ graphId: GraphId, runId: RunId, vertexId: z.string(), item: count.optional() })
+    .optional(),
 }).openapi("RunInfo") satisfies Of<wire.RunInfo>;
 
 const place = { vertexId: z.string(), item: count.optional() };
@@ -104,6 +106,7 @@ const RunWait = z.object({
   runId: RunId,
   ...place,
   name: z.string(),
+  key: z.string().optional(),
   kind: z.enum(["answer", "timer", "interrupt"]),
   openedAt: time,
   due: time.optional(),
@@ -199,6 +202,7 @@ export const WaitPage = z.object({
     graphId: GraphId,
     ...place,
     name: z.string(),
+    key: z.string().optional(),
     kind: z.enum(["answer", "interrupt"]),
     openedAt: time,
     deadline: time.optional(),

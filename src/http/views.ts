@@ -86,7 +86,9 @@ const SHOWN: {
     readonly values?: readonly string[];
   };
 } = {
-  created: { plain: ["runId", "graphId", "graphVersion", "entry", "owner", "maxSteps", "deadline", "tags"] },
+  created: {
+    plain: ["runId", "graphId", "graphVersion", "entry", "owner", "maxSteps", "deadline", "tags", "caller"],
+  },
   forked: { plain: ["parent"] },
   updated: {},
   claimed: { plain: ["owner", "recovery", "maxSteps"] },
@@ -95,7 +97,7 @@ const SHOWN: {
   mapped: { plain: ["count"] },
   attempt_failed: { plain: ["at", "nextAt", "spentMs"] },
   once: { plain: ["name"], values: ["value"] },
-  opened: { plain: ["id", "kind", "name", "n", "openedAt", "due", "info"], values: ["continuation"] },
+  opened: { plain: ["id", "kind", "name", "key", "n", "openedAt", "due", "info"], values: ["continuation"] },
   resolved: { plain: ["id"] },
   closed: { plain: ["id", "reason"] },
   reopened: { plain: ["id", "newId", "at"] },

@@ -68,6 +68,13 @@ export interface RunInfo extends RunRef {
   readonly tags: readonly string[];
   /** Where a fork comes from. */
   readonly parent?: { readonly runId: string; readonly revision: number };
+  /** The execution that the run works for, where there is one; its waits are those of that run. */
+  readonly caller?: {
+    readonly graphId: string;
+    readonly runId: string;
+    readonly vertexId: string;
+    readonly item?: number;
+  };
 }
 
 /** A run as it is stored now. */
@@ -104,6 +111,8 @@ export interface RunWait {
   readonly item?: number;
   /** The name. */
   readonly name: string;
+  /** What tells it from others of its name that are open beside it. */
+  readonly key?: string;
   /** What sort it is. */
   readonly kind: "answer" | "timer" | "interrupt";
   /** When it was opened. */
@@ -250,6 +259,8 @@ export interface InboxWait {
   readonly item?: number;
   /** The name. */
   readonly name: string;
+  /** What tells it from others of its name that are open beside it. */
+  readonly key?: string;
   /** What sort it is. */
   readonly kind: "answer" | "interrupt";
   /** When it was opened. */
