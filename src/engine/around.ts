@@ -6,6 +6,7 @@ export function enclosing(
   logger: Logger,
   start: () => VertexStart,
 ): ((body: () => unknown) => unknown) | undefined {
+  if (observers.length === 0) return undefined;
   const around = observers.filter(encloses);
   if (around.length === 0) return undefined;
   const event = start();
