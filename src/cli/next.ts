@@ -1,5 +1,6 @@
 import { dbArgument } from "./database.ts";
 import { quoted } from "./format.ts";
+import type { Io } from "./io.ts";
 
 /** Commands to be typed next, made from what was typed now. */
 export interface NextCommands {
@@ -7,12 +8,22 @@ export interface NextCommands {
   answer(waitId: string): string;
 }
 
-/** The commands that go on with a run of these sources. */
-export function nextCommands(sources: readonly string[], db: string): NextCommands {
-  const where = sources.length === 0 ? "<module>" : sources.map(quoted).join(" ");
-  const rest = ` ${where}${dbArgument(db)}`;
-  return {
-    resume: (runId) => `superstep resume ${runId}${rest}`,
-    answer: (waitId) => `superstep answer ${waitId}${rest}`,
+/** The commands that go on with a run of these sources; without sources they say that some are needed. */
+export function nextCommands(env: Io["env"], sources: readonly string[], db: string): NextCommands {
+  const program = programName(env);
+  const command = (name: string, id: string) => {
+    const words = [program, name, id, ...sources.map(quoted)].join(" ");
+    return `${words}${dbArgument(db)}${sources.length === 0 ? ", and the source of the workflow" : ""}`;
   };
+  return {
+    resume: (runId) => command("resume", runId),
+    answer: (waitId) => command("answer", waitId),
+  };
+}
+
+/** How the program was started, as far as the one who started it tells: `npx` and `bunx` do, and so do tasks and scripts. */
+export function programName(env: Io["env"]): string {
+  const { npm_lifecycle_event: event, npm_config_user_agent: agent = "", INIT_CWD: task } = env;
+  if (event === "npx" || event === "bunx") return `${event} superstep`;
+  return task !== undefined && agent.startsWith("deno/") ? "deno task superstep" : "superstep";
 }

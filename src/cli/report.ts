@@ -39,6 +39,7 @@ export function printResult(cli: Cli, result: RunResult<unknown>, options: Repor
 export function statusText(
   cli: Cli,
   run: { readonly status: string; readonly reason?: string | undefined },
+  isAnswered = false,
 ): string {
   const { green, red, yellow, cyan } = cli.colours;
   switch (run.reason ?? run.status) {
@@ -48,7 +49,7 @@ export function statusText(
     case "halted":
       return red(run.reason!);
     case "awaiting":
-      return yellow("awaiting an answer");
+      return yellow(isAnswered ? "answered" : "awaiting an answer");
     case "sleeping":
       return yellow("sleeping");
     case "running":
@@ -68,6 +69,11 @@ export function printTroubles(cli: Cli, shown: ShownRun, next: NextCommands): vo
     cli.print(`${yellow("⏸")} ${waitText(wait)}`);
     if (wait.info !== undefined) cli.print(indented(jsonText(wait.info, 2)));
     if (wait.kind !== "timer") cli.print(dim(`  answer with: ${next.answer(wait.waitId)}`));
+  }
+  if ((shown.answered ?? []).length > 0) {
+    cli.print(
+      `${yellow("⏸")} answered: ${shown.answered!.join(", ")}; go on with: ${next.resume(shown.runId)}`,
+    );
   }
   for (const { failure, ...vertex } of shown.failures ?? []) {
     const attempts = counted(failure.attempt, "attempt");

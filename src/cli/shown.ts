@@ -1,5 +1,5 @@
 import type { Cursor } from "../checkpoint/log.ts";
-import { type OpenWait, openWaitsOf, type RunView } from "../engine/result.ts";
+import { type OpenWait, type RunView, waitsOf } from "../engine/result.ts";
 import { pausedFailures } from "../engine/step.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, RunRecord } from "../model/run.ts";
@@ -13,6 +13,8 @@ export interface ShownRun {
   readonly state: unknown;
   readonly path: readonly string[];
   readonly waits?: readonly OpenWait[];
+  /** The waits whose answer is accepted and not taken in yet. */
+  readonly answered?: readonly string[];
   readonly failures?: readonly ShownFailure[];
   readonly halt?: Halt;
   readonly cancelReason?: string;
@@ -32,18 +34,20 @@ export function shownOf(view: RunView<unknown>): ShownRun {
   const base = { runId: run.runId, status, run, state, path };
   if (view.status === "cancelled") return { ...base, cancelReason: view.cancelReason };
   if (view.status !== "interrupted") return base;
-  const { reason, waits, failures } = view;
+  const { reason, waits, answered, failures } = view;
   return {
     ...base,
     reason,
     waits,
+    answered,
     failures: failures.map(({ error: _, ...failed }) => failed),
     ...(view.halt === undefined ? {} : { halt: haltOf(view.halt) }),
   };
 }
 
 /** What a store holds, read without the code of the workflow: the state as of the last step that is over. */
-export function shownFrom({ checkpoint, state }: Cursor<unknown>): ShownRun {
+export function shownFrom(cursor: Cursor<unknown>): ShownRun {
+  const { checkpoint, state } = cursor;
   const { run, path, halt, nextStep: step } = checkpoint;
   const base = { runId: run.runId, status: run.status, run, state, path };
   if (run.status === "cancelled") return { ...base, cancelReason: run.cancelReason ?? "" };
@@ -51,7 +55,7 @@ export function shownFrom({ checkpoint, state }: Cursor<unknown>): ShownRun {
   return {
     ...base,
     ...(run.reason === undefined ? {} : { reason: run.reason }),
-    waits: openWaitsOf(checkpoint),
+    ...waitsOf(cursor),
     failures: pausedFailures(checkpoint).map(({ vertexId, item, failure }) => ({
       vertexId,
       ...(item === undefined ? {} : { item }),

@@ -33,7 +33,7 @@ export class BodyContext implements TaskContext {
   readonly #onces = new Map<string, Promise<unknown>>();
   /** Made with the first wait: most bodies have none. */
   #reactions: Reactions | undefined;
-  readonly #opened: (Tracked<unknown> & { readonly call: string })[] = [];
+  readonly #opened: (Tracked<unknown> & Pick<OpeningName, "kind" | "name">)[] = [];
   #deliverable: { readonly seq: number; deliver(): void }[] = [];
   #interrupted = false;
   #closed = false;
@@ -232,8 +232,11 @@ export class BodyContext implements TaskContext {
   #noteForgotten(): void {
     const forgotten = this.#opened.find((o) => o.forgotten());
     if (forgotten === undefined) return;
+    const [what, call] = forgotten.kind === "timer" ? ["sleep", "sleep"] : ["wait", "waitFor"];
     this.#misuse(
-      `vertex ${this.vertexId} ended without awaiting ctx.${forgotten.call}; write \`await ctx.${forgotten.call}\``,
+      `vertex ${this.vertexId} ended without awaiting its ${what} ${
+        JSON.stringify(forgotten.name)
+      }; write \`await ctx.${call}(…)\``,
     );
   }
 
@@ -264,8 +267,9 @@ export class BodyContext implements TaskContext {
       this.#open(opening, id, openedAt, describe(openedAt));
     }
     // One that a later opening has closed lost its race when the body first ran; its pause stands for nothing.
-    const call = `${which.kind === "timer" ? "sleep" : "waitFor"}(${JSON.stringify(which.name)})`;
-    if (wait?.closed === undefined) this.#opened.push({ ...tracked as Tracked<unknown>, call });
+    if (wait?.closed === undefined) {
+      this.#opened.push({ ...tracked as Tracked<unknown>, kind: which.kind, name: which.name });
+    }
     this.#body.runtime.macrotask(() => {
       if (!this.#closed) tracked.pause(new PauseSignal(id));
     });

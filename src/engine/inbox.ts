@@ -1,6 +1,7 @@
 import { evolve } from "../checkpoint/evolve.ts";
 import type { Mailbox } from "../checkpoint/mailbox.ts";
 import type { RecordEvent, WaitResolved } from "../checkpoint/records.ts";
+import type { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey, refOf } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
 import type { WaitResult, WaitState } from "../model/wait.ts";
@@ -12,13 +13,15 @@ import type { WaitResult, WaitState } from "../model/wait.ts";
  *    the outcome of that body is not durable yet, so it is dropped and the body runs again.
  * 2. Results of one record are numbered by the time they were accepted or due, then by name.
  * 3. A cancellation and a passed deadline come last: what became known before them stays known.
+ * 4. What a body opens that misuses its context, and fails for that in the same record, is never opened: nobody awaits it.
  */
 export function takeIn(
   checkpoint: Checkpoint,
   mailbox: Mailbox,
-  facts: readonly RecordEvent[],
+  given: readonly RecordEvent[],
   now: number,
 ): { readonly events: readonly RecordEvent[]; readonly rerun: readonly string[] } {
+  const facts = withoutMisused(given);
   const results = resultsDue(checkpoint, mailbox, facts, now);
   const rerun = results.length === 0 ? NONE : results.map((r) => executionKey(r.vertexId, r.item));
   const events = results.length === 0 ? [...facts] : [...without(facts, results, rerun), ...results];
@@ -32,6 +35,19 @@ export function takeIn(
   }
   return { events, rerun: rerun.length < 2 ? rerun : [...new Set(rerun)] };
 }
+
+/** The facts but for what was opened, and closed by that, in bodies that misused their context. */
+function withoutMisused(facts: readonly RecordEvent[]): readonly RecordEvent[] {
+  const misused = facts.flatMap((e) =>
+    e.type === "failed" && e.failure.code === MISUSE ? [executionKey(e.vertexId, e.item)] : []
+  );
+  if (misused.length === 0) return facts;
+  return facts.filter((e) =>
+    e.type !== "opened" && e.type !== "closed" || !misused.includes(executionKey(e.vertexId, e.item))
+  );
+}
+
+const MISUSE: ContextError["code"] = "CONTEXT";
 
 /** The facts but for what is told by a body that has not seen these results. */
 function without(

@@ -61,6 +61,8 @@ export interface InterruptedResult<S> extends ResultBase<S> {
   readonly reason: InterruptReason;
   /** The waits that are open, timers included. */
   readonly waits: readonly OpenWait[];
+  /** The ids of the waits whose answer is accepted and not taken in yet: whoever goes on with the run takes them in. */
+  readonly answered: readonly string[];
   /** When the run goes on by itself, in milliseconds since the epoch: a timer, a retry, an expiry. @default never */
   readonly due?: number;
   /** The vertices and items that failed for good; `resume` gives them fresh attempts. */
@@ -154,7 +156,7 @@ export function viewOf<S>(
         ...base,
         status: "interrupted",
         reason: run.reason ?? "awaiting",
-        waits: openWaitsOf(checkpoint),
+        ...waitsOf(cursor),
         ...dueOf(checkpoint),
         failures: inOrder(checkpoint, pausedFailures(checkpoint)).map((x) =>
           failedVertex(checkpoint, x, errors)
@@ -173,7 +175,19 @@ function dueOf(checkpoint: Checkpoint): { readonly due?: number } {
   return Number.isFinite(due) ? { due } : {};
 }
 
-/** Every open wait of a run, timers included, in ascending vertex id and order of opening. */
+/** The open waits of a run as of its mailbox: one whose answer is accepted is open no longer, though no record says so. */
+export function waitsOf(
+  { checkpoint, mailbox }: Cursor<unknown>,
+): Pick<InterruptedResult<unknown>, "waits" | "answered"> {
+  const accepted = new Set(mailbox.content.answers.map((a) => a.waitId));
+  const waits = openWaitsOf(checkpoint);
+  return {
+    waits: waits.filter((w) => !accepted.has(w.waitId)),
+    answered: waits.map((w) => w.waitId).filter((id) => accepted.has(id)),
+  };
+}
+
+/** Every wait of a run without a recorded end, timers included, in ascending vertex id and order of opening. */
 export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
   const { runId } = checkpoint.run;
   return inOrder(checkpoint, checkpoint.executions.values()).flatMap((x) =>

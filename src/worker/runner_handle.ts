@@ -23,6 +23,8 @@ export interface RunJson {
   readonly reason?: InterruptReason;
   /** The waits that are open, timers included, of an interrupted run. */
   readonly waits?: readonly (Omit<OpenWait, "info"> & { readonly info?: Json })[];
+  /** The ids of the waits whose answer is accepted and not taken in yet, of an interrupted run. */
+  readonly answered?: readonly string[];
   /** The vertices and items that failed for good, of an interrupted run. */
   readonly failures?: readonly (Omit<FailedVertex, "error" | "failure"> & { readonly failure: Json })[];
   /** The run-level fault, if there is one. */
@@ -123,6 +125,7 @@ export function runJson<S>(view: RunView<S>): RunJson {
         waits: view.waits.map((wait) =>
           "info" in wait ? { ...wait, info: toJson(wait.info) } : wait as never
         ),
+        answered: view.answered,
         failures: view.failures.map(({ error: _, failure, ...rest }) => ({
           ...rest,
           failure: toJson(failure),

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { fillIn } from "../../src/cli/answer/form.ts";
 import { type Answered, problemOf, type Prompter, valueOf } from "../../src/cli/answer/prompter.ts";
 import { type Question, questionsOf } from "../../src/cli/answer/questions.ts";
+import { nextCommands } from "../../src/cli/next.ts";
 import { AnswerError } from "../../src/errors.ts";
 import { jsonSchemaOf } from "../../src/checkpoint/validate.ts";
 import { DESK, fixture, Shell } from "./shell.ts";
@@ -75,6 +76,36 @@ test("W4: what is typed is judged before any schema sees it", () => {
   assert.equal(problemOf(of("text"), ""), undefined);
   assert.deepEqual(valueOf(of("json"), '{"$date":"1970-01-01T00:00:00Z"}'), new Date(0));
   assert.deepEqual([valueOf(of("number"), " 7 "), valueOf(of("text"), " 7 ")], [7, " 7 "]);
+});
+
+test("W4, I2: once a run is answered, get and answer say so and how to go on", () =>
+  Shell.with(async (shell) => {
+    const wait = await shell.waiting("r1");
+    await shell.run("answer", "r1", DESK, "-v", '{"verdict":"approve","score":7}');
+    const { out } = await shell.run("get", "r1", DESK);
+    assert.match(out, /^status +answered$/m);
+    assert.ok(
+      out.includes(`answered: ${wait}; go on with: superstep resume r1 ${DESK} --db ${shell.db}\n`),
+      out,
+    );
+    assert.doesNotMatch(out, /superstep answer|waits for/);
+    const bare = await shell.run("get", "r1");
+    assert.match(bare.out, /go on with: superstep resume r1 --db \S+, and the source of the workflow$/m);
+    const shown = JSON.parse((await shell.run("get", "r1", "--json")).out);
+    assert.deepEqual([shown.waits, shown.answered], [[], [wait]]);
+    const again = await shell.run("answer", "r1", DESK, "-v", '{"verdict":"approve","score":7}');
+    assert.deepEqual([again.code, again.out], [1, ""]);
+    assert.match(again.err, /run r1 is answered already; go on with: superstep resume r1 /);
+  }));
+
+test("W4: a command to type next begins as the program was started, where that is known", () => {
+  const next = (env: Record<string, string>) => nextCommands(env, ["a b.ts"], "./superstep.db").resume("r1");
+  assert.equal(next({}), "superstep resume r1 'a b.ts'");
+  assert.equal(next({ npm_lifecycle_event: "npx" }), "npx superstep resume r1 'a b.ts'");
+  assert.equal(next({ npm_lifecycle_event: "bunx" }), "bunx superstep resume r1 'a b.ts'");
+  const task = { INIT_CWD: "/work", npm_config_user_agent: "deno/2.9.6 npm/? deno/2.9.6 linux x86_64" };
+  assert.equal(next(task), "deno task superstep resume r1 'a b.ts'");
+  assert.equal(next({ ...task, npm_config_user_agent: "npm/11" }), "superstep resume r1 'a b.ts'");
 });
 
 /** A form filled in by a list of answers; what was asked, and what was told. */

@@ -33,10 +33,12 @@ for (const [how, run] of Object.entries(bodies)) {
     assert.equal(result.reason, "errored");
     assert.match(
       result.failures[0]!.failure.message,
-      /vertex v ended without awaiting ctx\.(waitFor|sleep)\("go"\)/,
+      /vertex v ended without awaiting its (wait|sleep) "go"; write `await ctx\.(waitFor|sleep)\(…\)`/,
     );
     assert.equal(e.ran("v"), 1);
     assert.deepEqual(await e.eventsOf(result.run.runId, "done"), []);
+    assert.deepEqual(result.waits, [], "what nobody awaits is not open");
+    assert.deepEqual(await e.eventsOf(result.run.runId, "opened"), []);
   });
 }
 

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { z } from "zod";
+import { defineWait } from "../../mod.ts";
 import { engine, graphOf, notes } from "../support/graphs.ts";
-import { gate, INPUT, interrupted, Lab } from "./lab.ts";
+import { gate, INPUT, interrupted, Lab, openId } from "./lab.ts";
 
 function asking(lab: Lab) {
   return lab.graph({
@@ -21,6 +23,31 @@ test("H1: get gives the run as stored, with its state, and runs and writes nothi
   assert.throws(() => (view.state.log as string[]).push("x"), TypeError, "frozen");
   assert.deepEqual(await lab.store.tail(live.run.runId), tail);
   assert.equal(lab.count("a"), 1);
+});
+
+test("H1, I2: get tells a wait whose answer is accepted from the open ones, until the run has gone on", async () => {
+  const [One, Two] = [defineWait("one", z.string()), defineWait("two", z.string())];
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: { waits: [One, Two], body: (ctx) => Promise.all([ctx.waitFor(One), ctx.waitFor(Two)]) },
+  });
+  const live = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
+  const { runId, revision } = live.run;
+  const [one, two] = [openId(live, "one"), openId(live, "two")];
+  assert.deepEqual(live.answered, []);
+  const runner = lab.elsewhere(graph);
+  const view = async (options = {}) => {
+    const { waits, answered } = interrupted(await runner.get(runId, options));
+    return [waits.map((w) => w.waitId), answered];
+  };
+  await runner.answer(runId, one, "1");
+  assert.deepEqual(await view(), [[two], [one]]);
+  assert.deepEqual((await runner.waits({ runId })).rows.map((w) => w.waitId), [two]);
+  const paused = interrupted(await lab.drive(runner.resume(runId)));
+  assert.deepEqual([paused.waits.map((w) => w.waitId), paused.answered], [[two], []]);
+  await runner.answer(runId, two, "2");
+  assert.deepEqual(await view(), [[], [two]]);
+  assert.deepEqual((await view({ revision }))[1], [], "nothing was answered at that revision");
 });
 
 test("H1: get of a running run says so, with the state of the step that began", async () => {

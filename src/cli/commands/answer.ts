@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { InboxEntry } from "../../engine/history.ts";
+import { waitsOf } from "../../engine/result.ts";
 import type { Runner } from "../../engine/runner.ts";
 import type { Store } from "../../store/store.ts";
 import { fillIn } from "../answer/form.ts";
@@ -15,7 +16,7 @@ import { nameOf } from "../progress/plain.ts";
 import { cursorOf, openWaits } from "../reading.ts";
 import { infoText } from "../report.ts";
 import { sorted, Workflows } from "../sources.ts";
-import { nextCommands } from "../next.ts";
+import { type NextCommands, nextCommands } from "../next.ts";
 import { type RunningOptions, work } from "../work.ts";
 
 interface AnswerOptions extends CommonOptions, RunningOptions {
@@ -59,9 +60,9 @@ async function answer(cli: Cli, given: readonly string[], options: AnswerOptions
     const prompter = asking ? await terminalPrompter(cli.io) : undefined;
     const runnerOf = (graphId: string, runId: string) =>
       workflows.runner(workflows.ofRun(runId, graphId), store, cli);
-    const wait = await find(store, { ids, graphs, prompter, db });
+    const next = nextCommands(cli.io.env, sources, db);
+    const wait = await find(store, { ids, graphs, prompter, db, next });
     const runner = runnerOf(wait.graphId, wait.runId);
-    const next = nextCommands(sources, db);
     if (prompter === undefined) await runner.answer(wait.runId, wait.waitId, value);
     else await ask(cli, runner, wait, prompter);
     if (options.resume === true) {
@@ -85,13 +86,14 @@ interface Search {
   readonly graphs: readonly string[];
   readonly prompter: Prompter | undefined;
   readonly db: string;
+  readonly next: NextCommands;
 }
 
 /** A wait to be answered: an open one, or one that was named with its run and may tell itself why it is not open. */
 type Found = Pick<InboxEntry, "waitId" | "runId" | "graphId"> & Partial<InboxEntry>;
 
 async function find(store: Store, search: Search): Promise<Found> {
-  const { ids, graphs, prompter, db } = search;
+  const { ids, graphs, prompter, db, next } = search;
   const found: InboxEntry[] = [];
   const [first, second] = ids;
   const run = first !== undefined && await isRun(store, first)
@@ -112,7 +114,11 @@ async function find(store: Store, search: Search): Promise<Found> {
   }
   const waits = `superstep waits${dbArgument(db)}`;
   if (run !== undefined) {
-    const { status, reason = status } = (await cursorOf(store, run, { state: false })).checkpoint.run;
+    const cursor = await cursorOf(store, run, { state: false });
+    const { status, reason = status } = cursor.checkpoint.run;
+    if (waitsOf(cursor).answered.length > 0) {
+      throw new UsageError(`run ${run} is answered already; go on with: ${next.resume(run)}`);
+    }
     throw new UsageError(`run ${run} has no open wait; it is ${reason}`);
   }
   throw new UsageError(

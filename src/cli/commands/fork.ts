@@ -46,7 +46,7 @@ async function fork(cli: Cli, given: readonly string[], options: ForkCommandOpti
       ...(runId === undefined ? {} : { runId }),
       ...(tag === undefined ? {} : { tags: tag }),
     });
-    const next = nextCommands(sources, db);
+    const next = nextCommands(cli.io.env, sources, db);
     if (options.resume === true) {
       return await work(cli, options, next, (how) => runner.resume(forked.runId, how));
     }

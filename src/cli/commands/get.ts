@@ -44,7 +44,7 @@ async function get(cli: Cli, given: readonly string[], options: GetOptions): Pro
   if (options.exitStatus === true) cli.exitCode = codeOf(shown);
   if (options.json === true) return cli.print(jsonText(shown));
   print(cli, shown);
-  printTroubles(cli, shown, nextCommands(sources, options.db));
+  printTroubles(cli, shown, nextCommands(cli.io.env, sources, options.db));
   cli.print(stateText(shown.state));
 }
 
@@ -53,7 +53,7 @@ function codeOf({ status, reason = status }: ShownRun): number {
   return Object.hasOwn(EXIT, reason) ? EXIT[reason as keyof typeof EXIT] : 0;
 }
 
-function print(cli: Cli, { run, path }: ShownRun): void {
+function print(cli: Cli, { run, path, waits = [], answered = [] }: ShownRun): void {
   const { graphId, graphVersion, step, revision, owner, parent, tags, recoveries } = run;
   const times = [
     ["created", run.createdAt],
@@ -64,7 +64,7 @@ function print(cli: Cli, { run, path }: ShownRun): void {
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["run", run.runId],
     ["workflow", `${graphId} ${graphVersion.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1")}`],
-    ["status", statusText(cli, run)],
+    ["status", statusText(cli, run, waits.length === 0 && answered.length > 0)],
     ["step", `${step}, revision ${revision}`],
     ["owner", owner ?? (run.status === "running" ? "nobody; go on with superstep resume" : undefined)],
     ["forked", parent && `from ${parent.runId}, revision ${parent.revision}`],

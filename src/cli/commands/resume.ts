@@ -50,7 +50,7 @@ async function resume(cli: Cli, given: readonly string[], options: ResumeCommand
     const workflow = workflows.ofRun(id, graphId);
     if (options.json !== true) workflows.noteArguments(workflow, cli);
     const runner = workflows.runner(workflow, store, cli);
-    await work(cli, options, nextCommands(sources, options.db), (how) => {
+    await work(cli, options, nextCommands(cli.io.env, sources, options.db), (how) => {
       const all = { ...how, ...answers, takeover: options.takeover === true };
       return options.wait === true ? resumeWhenFree(cli, runner, id, all) : runner.resume(id, all);
     });

@@ -62,7 +62,7 @@ async function run(cli: Cli, sources: readonly string[], options: RunOptions): P
     await work(
       cli,
       options,
-      nextCommands(sources, options.db),
+      nextCommands(cli.io.env, sources, options.db),
       (more) => runner.run(input, { ...how, ...more }),
     );
   });

@@ -35,7 +35,7 @@ async function update(cli: Cli, given: readonly string[], options: UpdateOptions
     const runner = workflows.runner(workflows.ofRun(id, graphId), store, cli);
     const view = await runner.update(id, edit);
     if (options.json === true) return cli.print(jsonText(shownOf(view)));
-    const next = nextCommands(sources, options.db).resume(id);
+    const next = nextCommands(cli.io.env, sources, options.db).resume(id);
     cli.print(`${id} is changed, revision ${view.run.revision}; go on with: ${next}`);
   });
 }
