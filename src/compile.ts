@@ -11,6 +11,7 @@ import { isThenable } from "./engine/thenable.ts";
 import { BuildError, messageOf } from "./errors.ts";
 import { shown } from "./graph/policies.ts";
 import type { CompiledGraph, CompiledVertex, Task } from "./model/definition.ts";
+import { type KnownOptions, optionProblem } from "./model/known_options.ts";
 import type { Runtime } from "./runtime/runtime.ts";
 import { systemRuntime } from "./runtime/system.ts";
 import { graphOf } from "./scanner/mod.ts";
@@ -25,6 +26,17 @@ export interface CompileOptions extends RunnerOptions {
   /** The clock, timers, ids and randomness. @default the system's */
   readonly runtime?: Runtime;
 }
+
+const KNOWN = {
+  store: true,
+  provide: true,
+  runtime: true,
+  inlineTimers: true,
+  maxRecoveries: true,
+  maxStateBytes: true,
+  hooks: true,
+  logger: true,
+} satisfies KnownOptions<keyof CompileOptions>;
 
 /**
  * Makes a runner of a workflow class, or of a graph that was built by hand. The tasks are made here, and everything that
@@ -75,14 +87,9 @@ export function compile<S, I>(
   // Whoever writes JavaScript may leave the options out.
   const { store, runtime = systemRuntime } = (options as CompileOptions | undefined) ??
     ({} as CompileOptions);
-  if (typeof store?.append !== "function") {
-    throw new BuildError(
-      "compile",
-      isThenable(store)
-        ? `the store of graph ${graph.id} is a promise; write \`store: await denoKv(path)\``
-        : `graph ${graph.id} has no store; give \`store: await denoKv(path)\`, or \`memoryStore()\` for runs that may be lost`,
-    );
-  }
+  if (typeof store?.append !== "function") throw new BuildError("compile", storeProblem(graph.id, store));
+  const unknown = optionProblem(options, KNOWN);
+  if (unknown !== undefined) throw new BuildError("compile", `graph ${graph.id}: ${unknown}`);
   const validator = stateValidator<S>(graph.schema);
   const guard = sizeGuard(positive(options.maxStateBytes, DEFAULT_MAX_BYTES, "compile", "maxStateBytes"));
   const schemas = new Map<string, unknown>();
@@ -109,6 +116,17 @@ export function compile<S, I>(
     schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
   };
   return new Runner(engine, store, validator);
+}
+
+function storeProblem(graphId: string, store: unknown): string {
+  if (isThenable(store)) {
+    return `the store of graph ${graphId} is a promise; write \`store: await denoKv(path)\``;
+  }
+  if (typeof store === "string") {
+    const path = shown(store.slice(0, 200));
+    return `the store of graph ${graphId} is the text ${path}; write \`store: await denoKv(${path})\``;
+  }
+  return `graph ${graphId} has no store; give \`store: await denoKv(path)\`, or \`memoryStore()\` for runs that may be lost`;
 }
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;

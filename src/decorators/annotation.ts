@@ -1,4 +1,5 @@
 import { BuildError } from "../errors.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { type AnyClass, type GraphReference, isWorkflow } from "./metadata.ts";
 
 /** A class decorator of both flavours: standard calls bring a context, legacy ones do not. */
@@ -21,6 +22,18 @@ export function requireOptions(name: string, options: unknown): void {
   if (options !== undefined && options !== null && typeof options !== "function") return;
   const seen = typeof options === "function" ? `class ${nameOf(options)}` : String(options);
   throw new BuildError(name, `its options are ${seen}; call it with them: ${name}({ … })`);
+}
+
+/** Refuses an option that the decorator does not have. */
+export function refuseUnknown(
+  name: string,
+  cls: AnyClass,
+  options: unknown,
+  known: KnownOptions<string>,
+  part = "",
+): void {
+  const problem = optionProblem(options, known);
+  if (problem !== undefined) throw new BuildError(name, `on class ${nameOf(cls)}${part}: ${problem}`);
 }
 
 function misuse(args: readonly unknown[]): string {

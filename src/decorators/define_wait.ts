@@ -1,5 +1,6 @@
 import { BuildError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import type { Schema } from "../model/schema.ts";
 import { type WaitDefinition, waitProblem } from "../model/wait.ts";
 
@@ -9,10 +10,13 @@ export interface DefineWaitOptions {
   readonly deadline?: Duration;
 }
 
+const KNOWN = { deadline: true } satisfies KnownOptions<keyof DefineWaitOptions>;
+
 /**
  * Declares an awaited answer. List it under `waits` of a vertex and open it with `ctx.waitFor`.
  *
- * @throws {BuildError} when the name is no id, the schema no Standard Schema, or the deadline no positive duration
+ * @throws {BuildError} when the name is no id, the schema no Standard Schema, the deadline no positive duration, or an
+ * option unknown
  *
  * @example
  * ```ts
@@ -26,7 +30,8 @@ export function defineWait<T, A>(
 ): WaitDefinition<T, A> {
   const { deadline } = options;
   const wait: WaitDefinition<T, A> = { name, schema, ...(deadline === undefined ? {} : { deadline }) };
-  const problem = waitProblem(wait);
+  const unknown = optionProblem(options, KNOWN);
+  const problem = waitProblem(wait) ?? (unknown === undefined ? undefined : `the wait ${name}: ${unknown}`);
   if (problem !== undefined) throw new BuildError("defineWait", problem, { name });
   return Object.freeze(wait);
 }

@@ -1,5 +1,6 @@
 import { BuildError } from "../errors.ts";
-import { type Annotation, annotation, nameOf, requireOptions } from "./annotation.ts";
+import type { KnownOptions } from "../model/known_options.ts";
+import { type Annotation, annotation, nameOf, refuseUnknown, requireOptions } from "./annotation.ts";
 import { isWorkflow, prependOwn, records } from "./metadata.ts";
 import { callerOrigin } from "./origin.ts";
 import type { WorkflowClass } from "./workflow.ts";
@@ -14,10 +15,16 @@ export interface GraphDecoratorOptions {
   readonly module?: string;
 }
 
+const KNOWN = {
+  id: true,
+  version: true,
+  module: true,
+} satisfies KnownOptions<keyof GraphDecoratorOptions>;
+
 /**
  * Makes a class that extends `Workflow(schema)` a graph with a pinned id. Tasks are bound into it with {@link Vertex}.
  *
- * @throws {BuildError} when the class does not extend `Workflow(schema)`
+ * @throws {BuildError} when the class does not extend `Workflow(schema)`, or an option is unknown
  *
  * @example
  * ```ts
@@ -33,6 +40,7 @@ export function Graph(options: GraphDecoratorOptions): Annotation<WorkflowClass<
     if (!isWorkflow(cls)) {
       throw new BuildError("@Graph", `class ${nameOf(cls)} does not extend Workflow(schema); let it do so`);
     }
+    refuseUnknown("@Graph", cls, options, KNOWN);
     prependOwn(cls, records.graph, Object.freeze({ id, version, ...origin }));
   });
 }

@@ -1,9 +1,11 @@
 import { BuildError } from "../errors.ts";
 import type { ErrorHandler, ErrorMatch } from "../model/definition.ts";
 import type { VertexFailure } from "../model/failure.ts";
-import { type Annotation, annotation, nameOf, requireOptions } from "./annotation.ts";
+import type { KnownOptions } from "../model/known_options.ts";
+import { KNOWN_HANDLER } from "../model/policy_options.ts";
+import { type Annotation, annotation, nameOf, refuseUnknown, requireOptions } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
-import { type PolicyScope, scopeOf } from "./scope.ts";
+import { KNOWN_SCOPE, type PolicyScope, scopeOf } from "./scope.ts";
 import type { WorkflowReference } from "./workflow.ts";
 
 /** A handler for the bindings into one graph, whose state type `record` then sees. */
@@ -17,6 +19,8 @@ export interface GraphErrorHandler<S> {
   /** Notes the failure in the state. */
   readonly record?: (state: NoInfer<S>, failure: VertexFailure) => NoInfer<S> | void;
 }
+
+const KNOWN = { ...KNOWN_HANDLER, ...KNOWN_SCOPE } satisfies KnownOptions<keyof GraphErrorHandler<unknown>>;
 
 /**
  * What a final failure of the task does: `"pause"` the run, which is the default, or go on at another vertex. Several
@@ -52,9 +56,11 @@ export function OnError(
   requireOptions("@OnError", policy);
   return annotation("@OnError", (cls) => {
     if (policy === "pause") {
+      refuseUnknown("@OnError", cls, scope, KNOWN_SCOPE);
       prependOwn(cls, records.onError, Object.freeze({ graph: scopeOf("@OnError", cls, scope), policy }));
       return;
     }
+    refuseUnknown("@OnError", cls, policy, KNOWN);
     const { graph: _, ...handler } = policy;
     if ("match" in handler && handler.match === undefined) {
       throw new BuildError(

@@ -1,7 +1,10 @@
+import { KNOWN_RETRY } from "../model/policy_options.ts";
 import type { RetryPolicy } from "../model/definition.ts";
-import { type Annotation, annotation, requireOptions } from "./annotation.ts";
+import { type Annotation, annotation, refuseUnknown, requireOptions } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
-import { type PolicyScope, scopeOf } from "./scope.ts";
+import { KNOWN_SCOPE, type PolicyScope, scopeOf } from "./scope.ts";
+
+const KNOWN = { ...KNOWN_RETRY, ...KNOWN_SCOPE };
 
 /**
  * How a failed attempt of the task is tried again.
@@ -19,6 +22,7 @@ import { type PolicyScope, scopeOf } from "./scope.ts";
 export function Retry(options: RetryPolicy & PolicyScope): Annotation {
   requireOptions("@Retry", options);
   return annotation("@Retry", (cls) => {
+    refuseUnknown("@Retry", cls, options, KNOWN);
     const { graph: _, ...policy } = options;
     prependOwn(cls, records.retry, Object.freeze({ graph: scopeOf("@Retry", cls, options), policy }));
   });

@@ -1,6 +1,7 @@
 import { BuildError } from "../errors.ts";
 import type { ScheduleOptions } from "../model/definition.ts";
-import { type Annotation, annotation, nameOf, requireOptions } from "./annotation.ts";
+import { KNOWN_SCHEDULE } from "../model/policy_options.ts";
+import { type Annotation, annotation, nameOf, refuseUnknown, requireOptions } from "./annotation.ts";
 import { isWorkflow, prependOwn, records } from "./metadata.ts";
 import type { WorkflowClass } from "./workflow.ts";
 
@@ -41,6 +42,7 @@ export function Schedule<X = Record<never, never>>(
         `class ${nameOf(cls)} does not extend Workflow(schema); let it do so`,
       );
     }
+    refuseUnknown("@Schedule", cls, options, KNOWN_SCHEDULE);
     prependOwn(cls, records.schedule, Object.freeze({ expression, options: options && { ...options } }));
   });
   return schedule as ScheduleAnnotation<X>;

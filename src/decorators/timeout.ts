@@ -1,8 +1,11 @@
 import type { TimeoutPolicy } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
-import { type Annotation, annotation, requireOptions } from "./annotation.ts";
+import { KNOWN_TIMEOUT } from "../model/policy_options.ts";
+import { type Annotation, annotation, refuseUnknown, requireOptions } from "./annotation.ts";
 import { prependOwn, records } from "./metadata.ts";
-import { type PolicyScope, scopeOf } from "./scope.ts";
+import { KNOWN_SCOPE, type PolicyScope, scopeOf } from "./scope.ts";
+
+const KNOWN = { ...KNOWN_TIMEOUT, ...KNOWN_SCOPE };
 
 /**
  * How long the task may take. A duration alone limits each attempt.
@@ -20,6 +23,7 @@ import { type PolicyScope, scopeOf } from "./scope.ts";
 export function Timeout(options: Duration | (TimeoutPolicy & PolicyScope)): Annotation {
   requireOptions("@Timeout", options);
   return annotation("@Timeout", (cls) => {
+    refuseUnknown("@Timeout", cls, options, KNOWN);
     const policy = typeof options === "object" ? limits(options) : options;
     prependOwn(cls, records.timeout, Object.freeze({ graph: scopeOf("@Timeout", cls, options), policy }));
   });

@@ -1,8 +1,16 @@
 import { BuildError } from "../errors.ts";
 import type { RouteOptions, TaskShape } from "../model/definition.ts";
+import type { KnownOptions } from "../model/known_options.ts";
 import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { type Annotation, annotation, nameOf, requireGraph, requireOptions } from "./annotation.ts";
+import {
+  type Annotation,
+  annotation,
+  nameOf,
+  refuseUnknown,
+  requireGraph,
+  requireOptions,
+} from "./annotation.ts";
 import { noteBound, prependOwn, records, type VertexBinding, type VertexRecord } from "./metadata.ts";
 import { callerOrigin } from "./origin.ts";
 import type { WorkflowReference } from "./workflow.ts";
@@ -50,6 +58,24 @@ export interface MapVertexOptions<S, I, O, T extends string> extends VertexDecor
   /** Not together with `each`. */
   readonly select?: never;
 }
+
+const KNOWN = {
+  graph: true,
+  id: true,
+  label: true,
+  entry: true,
+  finish: true,
+  join: true,
+  waits: true,
+  to: true,
+  route: true,
+  module: true,
+  select: true,
+  each: true,
+  reduce: true,
+} satisfies KnownOptions<
+  keyof (VertexOptions<never, never, never, string> | MapVertexOptions<never, never, never, string>)
+>;
 
 /** The options as the implementation sees them: their types have been checked by the overloads. */
 type ErasedOptions =
@@ -112,6 +138,7 @@ export function Vertex(options: ErasedOptions): Annotation {
   requireOptions("@Vertex", options);
   const origin = callerOrigin(options.module);
   return annotation("@Vertex", (cls) => {
+    refuseUnknown("@Vertex", cls, options, KNOWN, ` (vertex ${String(options.id)})`);
     const graph = requireGraph("@Vertex", cls, options.graph);
     for (const wait of Array.isArray(options.waits) ? options.waits : []) {
       const problem = waitProblem(wait);

@@ -1,4 +1,11 @@
-import { AnswerError, CheckpointNotFoundError, GraphMismatchError, isSuperstepError } from "../errors.ts";
+import {
+  AnswerError,
+  ArgumentError,
+  CheckpointNotFoundError,
+  GraphMismatchError,
+  isSuperstepError,
+} from "../errors.ts";
+import { shown } from "../graph/policies.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
 import { cancelled, checkedAnswer, listed, refusal } from "./answers.ts";
@@ -31,12 +38,25 @@ export class Answering<S> {
     options: AnswerOptions = {},
   ): Promise<void> {
     checkedRunId(runId, "answer");
-    const waitId = isId((wait as Partial<WaitDefinition> | null)?.name)
+    const waitId: unknown = isId((wait as Partial<WaitDefinition> | null)?.name)
       ? await this.#find(runId, wait as WaitDefinition, options)
       : wait;
     if (!isId(waitId)) {
-      const shown = String(waitId).slice(0, 200);
-      throw new AnswerError("unknown", runId, shown, "it is no wait id; list them with waits({ runId })");
+      if (typeof waitId === "string") {
+        throw new AnswerError(
+          "unknown",
+          runId,
+          waitId.slice(0, 200),
+          "it is no wait id; list them with waits({ runId })",
+        );
+      }
+      throw new ArgumentError(
+        "answer",
+        `the wait of run ${runId} is ${
+          shown(waitId)
+        }; the second argument is the id of the wait or its definition, ` +
+          "and the answer is the third: answer(runId, wait, value)",
+      );
     }
     while (!await this.#accept(runId, waitId, value));
     this.#engine.ownership.poke(runId);

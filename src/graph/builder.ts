@@ -17,13 +17,29 @@ import type {
   TaskSource,
 } from "../model/definition.ts";
 import { compareIds, isId } from "../model/ids.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
+import { KNOWN_ROUTE } from "../model/policy_options.ts";
 import type { Schema } from "../model/schema.ts";
 import { versionOf } from "./canonical.ts";
 import { frozenMap, frozenSet } from "./frozen.ts";
-import { compileHandlers, compileRetry, compileTimeout, compileWaits, refuser, shown } from "./policies.ts";
+import {
+  compileHandlers,
+  compileRetry,
+  compileTimeout,
+  compileWaits,
+  NAME_BY_ID,
+  refuser,
+  shown,
+} from "./policies.ts";
 import { compileSchedule } from "./schedules.ts";
 import { graphFaults, type GraphLinks } from "./validate.ts";
-import type { MapVertex, SingleVertex, VertexBase } from "./vertex_options.ts";
+import {
+  GIVEN_ELSEWHERE,
+  KNOWN_VERTEX,
+  type MapVertex,
+  type SingleVertex,
+  type VertexBase,
+} from "./vertex_options.ts";
 
 /** Options of a {@link GraphBuilder}. */
 export interface GraphOptions<S, I = unknown> {
@@ -34,6 +50,8 @@ export interface GraphOptions<S, I = unknown> {
   /** Validates inputs and states. Anything that implements Standard Schema; zod is the tested one. */
   readonly schema?: Schema<I, S>;
 }
+
+const KNOWN = { id: true, version: true, schema: true } satisfies KnownOptions<keyof GraphOptions<unknown>>;
 
 /** Where runs of a graph begin and end. */
 export interface GraphEnds {
@@ -102,15 +120,22 @@ export class GraphBuilder<S, I = unknown> {
    */
   constructor(options: GraphOptions<S, I>) {
     const { id, version = 0, schema } = options;
-    if (!isId(id)) throw new BuildError("Graph", idProblem("the graph's id", id));
+    if (!isId(id)) throw new BuildError("GraphBuilder", idProblem("the graph's id", id));
     if (!Number.isSafeInteger(version) || version < 0) {
       throw new BuildError(
-        "Graph",
+        "GraphBuilder",
         `the version of graph ${id} is ${shown(version)}; give a whole number from 0`,
       );
     }
     if (schema !== undefined && typeof schema?.["~standard"]?.validate !== "function") {
-      throw new BuildError("Graph", `the schema of graph ${id} is no Standard Schema; give z.object({ … })`);
+      throw new BuildError(
+        "GraphBuilder",
+        `the schema of graph ${id} is no Standard Schema; give z.object({ … })`,
+      );
+    }
+    const unknown = optionProblem(options, KNOWN, GIVEN_ELSEWHERE);
+    if (unknown !== undefined) {
+      throw new BuildError("GraphBuilder", `graph ${id}: ${unknown}`, { graphId: id });
     }
     this.id = id;
     this.version = version;
@@ -128,11 +153,13 @@ export class GraphBuilder<S, I = unknown> {
   addVertex<I, O>(vertex: MapVertex<S, I, O>): this;
   addVertex(vertex: ErasedVertex<S>): this {
     const { id, label = "", join = "any", task, select, each, reduce } = vertex;
-    if (!isId(id)) throw this.#refused("AddVertex", idProblem("a vertex id", id));
+    if (!isId(id)) throw this.#refused("addVertex", idProblem("a vertex id", id));
     const source = taskSource(task);
     const place = this.#placeOf(source);
     if (this.#vertices.has(id)) throw new DuplicateVertexError(id, undefined, place);
-    const refuse = refuser("AddVertex", id, place);
+    const refuse = refuser("addVertex", id, place);
+    const unknown = optionProblem(vertex, KNOWN_VERTEX, GIVEN_ELSEWHERE);
+    if (unknown !== undefined) throw refuse(unknown);
     if (source === undefined) {
       throw refuse(`the task is ${shown(task)}; give a task, or a class whose instances have execute()`);
     }
@@ -171,8 +198,8 @@ export class GraphBuilder<S, I = unknown> {
    * @throws {BuildError} when an id is malformed
    */
   addEdge(from: string, to: string): this {
-    if (!isId(from)) throw this.#refused("AddEdge", `an edge to ${shown(to)}: ${idProblem("from", from)}`);
-    if (!isId(to)) throw this.#refused("AddEdge", `an edge from ${from}: ${idProblem("to", to)}`);
+    if (!isId(from)) throw this.#refused("addEdge", `an edge to ${shown(to)}: ${idProblem("from", from)}`);
+    if (!isId(to)) throw this.#refused("addEdge", `an edge from ${from}: ${idProblem("to", to)}`);
     this.#edges.push(Object.freeze({ from, to }));
     return this;
   }
@@ -184,16 +211,20 @@ export class GraphBuilder<S, I = unknown> {
    * @throws {DuplicateConditionalEdgeError} when `from` has a condition already
    */
   addConditionalEdge<const T extends string>(from: string, route: RouteOptions<S, T>): this {
-    if (!isId(from)) throw this.#refused("AddConditionalEdge", idProblem("from", from));
+    if (!isId(from)) throw this.#refused("addConditionalEdge", idProblem("from", from));
     const place = this.#placeOf(this.#vertices.get(from)?.task);
-    const refuse = refuser("AddConditionalEdge", from, place);
+    const refuse = refuser("addConditionalEdge", from, place);
     const { targets, pick } = route ?? {};
+    const unknown = optionProblem(route, KNOWN_ROUTE);
+    if (unknown !== undefined) throw refuse(unknown);
     if (typeof pick !== "function") throw refuse(`pick is ${shown(pick)}; give a function of the state`);
     if (!Array.isArray(targets) || targets.length === 0) {
       throw refuse(
         `targets is ${Array.isArray(targets) ? "empty" : shown(targets)}; list what pick may return`,
       );
     }
+    const noText = targets.findIndex((target) => typeof target !== "string");
+    if (noText >= 0) throw refuse(`a target is ${shown(targets[noText])}; ${NAME_BY_ID}`);
     if (this.#conditions.has(from)) throw new DuplicateConditionalEdgeError(from, place);
     const sorted = [...new Set<string>(targets)].sort(compareIds);
     this.#conditions.set(from, Object.freeze({ targets: Object.freeze(sorted), pick }));
@@ -207,10 +238,10 @@ export class GraphBuilder<S, I = unknown> {
    * @throws {BuildError} when the expression, the time zone or an option is not one, or the id is taken
    */
   addSchedule(expression: string, options: ScheduleOptions<I> = {}): this {
-    const schedule = compileSchedule("AddSchedule", this.id, expression, options);
+    const schedule = compileSchedule("addSchedule", this.id, expression, options);
     const { id } = schedule;
     if (this.#schedules.some((other) => other.id === id)) {
-      throw new BuildError("AddSchedule", `graph ${this.id} has two schedules ${id}; give one another id`);
+      throw new BuildError("addSchedule", `graph ${this.id} has two schedules ${id}; give one another id`);
     }
     this.#schedules.push(schedule);
     return this;
@@ -331,5 +362,6 @@ function classNameOf(task: TaskSource | undefined): string | undefined {
 }
 
 function idProblem(what: string, id: unknown): string {
+  if (typeof id === "function") return `${what} is ${shown(id)}; ${NAME_BY_ID}`;
   return `${what} is ${shown(id)}; give a letter or digit, then up to 127 letters, digits, or ._:-`;
 }

@@ -7,6 +7,8 @@ import type {
   TimeoutPolicy,
 } from "../model/definition.ts";
 import { type Duration, toMs } from "../model/durations.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
+import { KNOWN_BACKOFF, KNOWN_HANDLER, KNOWN_RETRY, KNOWN_TIMEOUT } from "../model/policy_options.ts";
 import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { frozenMap } from "./frozen.ts";
@@ -23,12 +25,19 @@ export function refuser(op: string, vertexId: string, place: FaultPlace): Refuse
     new BuildError(op, `vertex ${vertexId}${cls} of graph ${graphId}: ${problem}`, { vertexId, ...place });
 }
 
+/** Refuses an option that nobody reads. */
+function refuseUnknown(what: string, options: unknown, known: KnownOptions<string>, refuse: Refuse): void {
+  const problem = optionProblem(options, known);
+  if (problem !== undefined) throw refuse(`${what}: ${problem}`);
+}
+
 /** A retry policy as plain numbers; throws what `refuse` makes of a number that is none. */
 export function compileRetry(policy: RetryPolicy | undefined, refuse: Refuse): CompiledRetry {
   if (policy === undefined) return Object.freeze({ maxAttempts: 1, backoff: undefined, retryIf: undefined });
   if (typeof policy !== "object" || policy === null) {
     throw refuse(`retry is ${shown(policy)}; give it { maxAttempts: … }`);
   }
+  refuseUnknown("retry", policy, KNOWN_RETRY, refuse);
   const { maxAttempts, backoff, retryIf } = policy;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1) {
     throw refuse(
@@ -48,6 +57,7 @@ function compileBackoff(backoff: RetryPolicy["backoff"], refuse: Refuse): Compil
       `retry.backoff is ${shown(backoff)}; give { initial: "200ms" } or a function of the attempt`,
     );
   }
+  refuseUnknown("retry.backoff", backoff, KNOWN_BACKOFF, refuse);
   const { initial, factor = 2, max, jitter = false } = backoff;
   const initialMs = spanMs("retry.backoff.initial", initial, 0, refuse);
   const maxMs = max === undefined ? Number.POSITIVE_INFINITY : spanMs("retry.backoff.max", max, 0, refuse);
@@ -65,6 +75,7 @@ export function compileTimeout(
   policy: Duration | TimeoutPolicy | undefined,
   refuse: Refuse,
 ): CompiledTimeout {
+  refuseUnknown("timeout", policy, KNOWN_TIMEOUT, refuse);
   const { attempt, total } = typeof policy === "object" && policy !== null ? policy : { attempt: policy };
   return Object.freeze({
     attemptMs: attempt === undefined ? undefined : spanMs("timeout.attempt", attempt, 1, refuse),
@@ -96,10 +107,14 @@ export function compileHandlers<S>(
 }
 
 function compileHandler<S>(entry: ErrorHandler<S>, refuse: Refuse): ErrorHandler<S> {
+  if (typeof entry?.route === "function") {
+    throw refuse(`the route of an error handler is ${shown(entry.route)}; ${NAME_BY_ID}`);
+  }
   if (typeof entry !== "object" || entry === null || typeof entry.route !== "string") {
     throw refuse(`an error handler is ${shown(entry)}; give "pause" or { route: "<vertex id>" }`);
   }
   const { route, match, record } = entry;
+  refuseUnknown(`the error handler to ${route}`, entry, KNOWN_HANDLER, refuse);
   if ("match" in entry && typeof match !== "function") {
     throw refuse(
       `the error handler to ${route} has the match ${shown(match)}; give an error class or a predicate` +
@@ -146,6 +161,9 @@ function spanMs(what: string, duration: Duration, least: 0 | 1, refuse: Refuse):
   }
   return ms;
 }
+
+/** What to do about a class where an id belongs. */
+export const NAME_BY_ID = 'edges name vertices by their id, a text such as to: "review"';
 
 /** A value as a message shows it. */
 export function shown(value: unknown): string {

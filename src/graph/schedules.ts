@@ -2,6 +2,8 @@ import { Cron } from "croner";
 import { BuildError, messageOf } from "../errors.ts";
 import type { CompiledSchedule, ScheduleOptions } from "../model/definition.ts";
 import { isId } from "../model/ids.ts";
+import { optionProblem } from "../model/known_options.ts";
+import { KNOWN_SCHEDULE } from "../model/policy_options.ts";
 import { sha256Hex } from "../runtime/hash.ts";
 import { shown } from "./policies.ts";
 
@@ -22,6 +24,8 @@ export function compileSchedule<I>(
   const { timezone = "UTC", onMissed = "one", input = {} } = options;
   const refuse = (problem: string, cause?: unknown) =>
     new BuildError(op, `a schedule of graph ${graphId}: ${problem}`, { graphId }, { cause });
+  const unknown = optionProblem(options, KNOWN_SCHEDULE);
+  if (unknown !== undefined) throw refuse(unknown);
   if (typeof expression !== "string") {
     throw refuse(`the expression is ${shown(expression)}; give a text such as "0 9 * * 1-5"`);
   }

@@ -7,7 +7,7 @@ import {
   UnreachableVertexError,
 } from "../errors.ts";
 import { compareIds } from "../model/ids.ts";
-import { closestId } from "./closest.ts";
+import { closestId } from "../model/closest.ts";
 
 /** What is checked of a graph: who there is, and who leads to whom. */
 export interface GraphLinks {

@@ -1,5 +1,6 @@
 import type { ErrorHandler, RetryPolicy, TaskShape, TimeoutPolicy } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
+import type { KnownOptions } from "../model/known_options.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 
 /** A task, or the class of one, that takes `I` and gives `O`. A class is instantiated once per vertex and runner. */
@@ -49,3 +50,27 @@ export interface MapVertex<S, I, O> extends VertexBase<S> {
   /** Not together with `each`. */
   readonly select?: never;
 }
+
+/** The options of a vertex. */
+export const KNOWN_VERTEX = {
+  id: true,
+  label: true,
+  task: true,
+  select: true,
+  each: true,
+  reduce: true,
+  join: true,
+  waits: true,
+  retry: true,
+  timeout: true,
+  onError: true,
+} satisfies KnownOptions<keyof (SingleVertex<never, never, never> | MapVertex<never, never, never>)>;
+
+/** Where what `@Vertex` takes besides belongs, when a graph is built by hand. */
+export const GIVEN_ELSEWHERE = {
+  to: "add it with addEdge(from, to)",
+  route: "add it with addConditionalEdge(from, { targets, pick })",
+  entry: "give it to build({ entry, finish })",
+  finish: "give it to build({ entry, finish })",
+  graph: "the builder is the graph",
+} as const;

@@ -84,7 +84,9 @@ class FileLoader {
     const reason = isSuperstepError(cause) ? cause.message : cause;
     const first = this.#failed.get(reason);
     if (first === undefined) this.#failed.set(reason, url);
-    const why = first === undefined ? reasonOf(cause) : `for the same reason as ${first}`;
+    const why = first === undefined
+      ? `${reasonOf(cause)}${adviceFor(cause)}`
+      : `for the same reason as ${first}`;
     this.#faults.push(new BuildError("scan", `${url} cannot be imported: ${why}`, { url }, { cause }));
   }
 }
@@ -93,6 +95,15 @@ class FileLoader {
 function reasonOf(thrown: unknown): string {
   const [first] = (thrown as { readonly errors?: readonly unknown[] } | undefined)?.errors ?? [];
   return messageOf(first ?? thrown).replace(/^superstep: /, "").split("\n")[0] ?? "";
+}
+
+/** What to do where a decorator was given a class that is defined further down, or in a module that imports this one. */
+function adviceFor(thrown: unknown): string {
+  const early = /before initiali[sz]ation|uninitiali[sz]ed variable/i.test(reasonOf(thrown));
+  return early
+    ? '; `to`, `targets` and `route` take the id text of a vertex, such as to: "review", not its class; a `graph` that ' +
+      "is defined later is given by a thunk, graph: () => TheWorkflow"
+    : "";
 }
 
 function isUrl(value: unknown): value is URL {

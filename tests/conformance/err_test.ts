@@ -19,7 +19,7 @@ type Made = readonly [error: SuperstepError, code: string, ...keys: string[]];
 /** One of each error, with its code and what its text must name. */
 const MADE: Readonly<Record<string, Made>> = {
   ArgumentError: [new root.ArgumentError("start", "maxSteps is 0"), "ARGUMENT", "start", "maxSteps"],
-  BuildError: [new root.BuildError("AddVertex", "the task is missing"), "BUILD", "AddVertex", "missing"],
+  BuildError: [new root.BuildError("addVertex", "the task is missing"), "BUILD", "addVertex", "missing"],
   DuplicateVertexError: [new root.DuplicateVertexError("v1"), "DUPLICATE_VERTEX", "v1"],
   DuplicateConditionalEdgeError: [
     new root.DuplicateConditionalEdgeError("v1"),

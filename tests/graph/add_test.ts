@@ -36,14 +36,17 @@ test("BLD-02: the last version given wins, and an explicit 0 is accepted", () =>
 
 test("D9: a graph with a malformed id, an invalid version or a schema that is none is a build error", () => {
   for (const id of ZERO_IDS) {
-    assert.throws(() => newBuilder({ id: wrong(id) }), buildError("Graph", /graph's id/));
+    assert.throws(() => newBuilder({ id: wrong(id) }), buildError("GraphBuilder", /graph's id/));
   }
   for (const version of [-1, 1.5, NaN, Infinity, "1"]) {
-    assert.throws(() => newBuilder({ version: wrong(version) }), buildError("Graph", /version of graph g/));
+    assert.throws(
+      () => newBuilder({ version: wrong(version) }),
+      buildError("GraphBuilder", /version of graph g/),
+    );
   }
   assert.throws(
     () => newBuilder({ schema: wrong({ parse: () => 1 }) }),
-    buildError("Graph", /Standard Schema/),
+    buildError("GraphBuilder", /Standard Schema/),
   );
 });
 
@@ -60,30 +63,30 @@ test("D13: anything that implements Standard Schema is a schema, and zod does", 
   assert.equal(graph.schema, schema);
 });
 
-test("BLD-03: a zero vertex id is a BuildError of AddVertex, and nothing is stored", () => {
+test("BLD-03: a zero vertex id is a BuildError of addVertex, and nothing is stored", () => {
   for (const id of ZERO_IDS) {
     const builder = newBuilder();
-    assert.throws(() => builder.addVertex(vertex(wrong(id))), buildError("AddVertex", /vertex id/));
+    assert.throws(() => builder.addVertex(vertex(wrong(id))), buildError("addVertex", /vertex id/));
     assert.deepEqual(builder.contents(), NOTHING);
   }
 });
 
-test("BLD-04: a missing task is a BuildError of AddVertex, and so is what cannot be one", () => {
+test("BLD-04: a missing task is a BuildError of addVertex, and so is what cannot be one", () => {
   for (const task of [undefined, null, {}, { execute: 1 }, () => 1, "Echo"]) {
     const builder = newBuilder();
     assert.throws(
       () => builder.addVertex(vertex("a", { task: wrong(task) })),
-      buildError("AddVertex", /task/),
+      buildError("addVertex", /task/),
     );
     assert.deepEqual(builder.contents(), NOTHING);
   }
 });
 
-test("BLD-05: a missing selector is a BuildError of AddVertex", () => {
+test("BLD-05: a missing selector is a BuildError of addVertex", () => {
   for (const select of [undefined, null, "count"]) {
     assert.throws(
       () => newBuilder().addVertex(vertex("a", { select: wrong(select) })),
-      buildError("AddVertex", /select/),
+      buildError("addVertex", /select/),
     );
   }
 });
@@ -91,19 +94,19 @@ test("BLD-05: a missing selector is a BuildError of AddVertex", () => {
 test("D5: a vertex has select or each, never both", () => {
   assert.throws(
     () => newBuilder().addVertex(wrong({ ...vertex("a"), each: () => [1] })),
-    buildError("AddVertex", /both select and each/),
+    buildError("addVertex", /both select and each/),
   );
   assert.throws(
     () => newBuilder().addVertex(wrong({ ...vertex("a"), select: undefined, each: "items" })),
-    buildError("AddVertex", /select is "items"/),
+    buildError("addVertex", /select is "items"/),
   );
 });
 
-test("BLD-06: a missing reducer is a BuildError of AddVertex", () => {
+test("BLD-06: a missing reducer is a BuildError of addVertex", () => {
   for (const reduce of [undefined, null, 1]) {
     assert.throws(
       () => newBuilder().addVertex(vertex("a", { reduce: wrong(reduce) })),
-      buildError("AddVertex", /reduce/),
+      buildError("addVertex", /reduce/),
     );
   }
 });
@@ -123,36 +126,36 @@ test("BLD-07: a second binding of an id is refused at once and the first is kept
 test("BLD-08: the faults of one vertex are found in the order id, duplicate, task, selector, reducer", () => {
   const broken = { task: wrong(undefined), select: wrong(1), reduce: wrong(1) };
   const builder = graphWith(["a"]);
-  assert.throws(() => builder.addVertex(vertex(wrong(""), broken)), buildError("AddVertex", /vertex id/));
+  assert.throws(() => builder.addVertex(vertex(wrong(""), broken)), buildError("addVertex", /vertex id/));
   assert.throws(() => builder.addVertex(vertex("a", broken)), { name: "DuplicateVertexError" });
-  assert.throws(() => builder.addVertex(vertex("b", broken)), buildError("AddVertex", /task/));
+  assert.throws(() => builder.addVertex(vertex("b", broken)), buildError("addVertex", /task/));
   assert.throws(
     () => builder.addVertex(vertex("b", { ...broken, task: Echo })),
-    buildError("AddVertex", /select/),
+    buildError("addVertex", /select/),
   );
   assert.throws(
     () => builder.addVertex(vertex("b", { reduce: broken.reduce, join: wrong("some") })),
-    buildError("AddVertex", /reduce/),
+    buildError("addVertex", /reduce/),
   );
 });
 
 test("D6: a join that is neither any nor all, and a label that is no text, are build errors", () => {
   assert.throws(
     () => newBuilder().addVertex(vertex("a", { join: wrong("some") })),
-    buildError("AddVertex", /join/),
+    buildError("addVertex", /join/),
   );
   assert.throws(
     () => newBuilder().addVertex(vertex("a", { label: wrong(1) })),
-    buildError("AddVertex", /label/),
+    buildError("addVertex", /label/),
   );
 });
 
-test("BLD-09: a zero end of an edge is a BuildError of AddEdge, and from is looked at first", () => {
+test("BLD-09: a zero end of an edge is a BuildError of addEdge, and from is looked at first", () => {
   for (const id of ZERO_IDS) {
     const builder = newBuilder();
-    assert.throws(() => builder.addEdge(wrong(id), "b"), buildError("AddEdge", /from/));
-    assert.throws(() => builder.addEdge("a", wrong(id)), buildError("AddEdge", /to is/));
-    assert.throws(() => builder.addEdge(wrong(id), wrong(id)), buildError("AddEdge", /from/));
+    assert.throws(() => builder.addEdge(wrong(id), "b"), buildError("addEdge", /from/));
+    assert.throws(() => builder.addEdge("a", wrong(id)), buildError("addEdge", /to is/));
+    assert.throws(() => builder.addEdge(wrong(id), wrong(id)), buildError("addEdge", /from/));
     assert.deepEqual(builder.contents(), NOTHING);
   }
 });
@@ -178,31 +181,31 @@ test("BLD-13: an edge added twice is kept twice", () => {
   assert.deepEqual(builder.build({ entry: "a", finish: "b" }).vertices.get("a")?.edges, ["b", "b"]);
 });
 
-test("BLD-14: a zero from, a missing pick and no targets are BuildErrors of AddConditionalEdge", () => {
+test("BLD-14: a zero from, a missing pick and no targets are BuildErrors of addConditionalEdge", () => {
   const builder = newBuilder();
   const pick = () => "b" as const;
   const targets = ["b"] as const;
   for (const id of ZERO_IDS) {
     assert.throws(
       () => builder.addConditionalEdge(wrong(id), { targets, pick }),
-      buildError("AddConditionalEdge", /from/),
+      buildError("addConditionalEdge", /from/),
     );
   }
   for (const none of [undefined, null, "b"]) {
     assert.throws(
       () => builder.addConditionalEdge("a", { targets, pick: wrong(none) }),
-      buildError("AddConditionalEdge", /pick/),
+      buildError("addConditionalEdge", /pick/),
     );
   }
   for (const none of [undefined, null, "b", []]) {
     assert.throws(
       () => builder.addConditionalEdge("a", { targets: wrong(none), pick: wrong(pick) }),
-      buildError("AddConditionalEdge", /targets/),
+      buildError("addConditionalEdge", /targets/),
     );
   }
   assert.throws(
     () => builder.addConditionalEdge("a", wrong(undefined)),
-    buildError("AddConditionalEdge", /pick/),
+    buildError("addConditionalEdge", /pick/),
   );
   assert.deepEqual(builder.contents(), NOTHING);
 });
@@ -231,11 +234,11 @@ test("BLD-16: a malformed second condition is an argument fault, not a duplicate
   const builder = newBuilder().addConditionalEdge("a", { targets: ["b"], pick: () => "b" });
   assert.throws(
     () => builder.addConditionalEdge("a", { targets: ["c"], pick: wrong(undefined) }),
-    buildError("AddConditionalEdge", /pick/),
+    buildError("addConditionalEdge", /pick/),
   );
   assert.throws(
     () => builder.addConditionalEdge("a", { targets: wrong([]), pick: () => "c" }),
-    buildError("AddConditionalEdge", /targets/),
+    buildError("addConditionalEdge", /targets/),
   );
 });
 
@@ -255,4 +258,63 @@ test("BLD-18: a static and a conditional edge from one vertex are both taken; on
   assert.deepEqual(builder.contents().edges, [{ from: "a", to: "b" }]);
   assert.deepEqual(builder.contents().conditions, [{ from: "a", targets: ["b"] }]);
   assert.throws(() => builder.build({ entry: "a", finish: "b" }), { name: "AmbiguousRoutingError" });
+});
+
+test("D9: a call refuses an option that it does not have, and says where one of another call belongs", () => {
+  const said: readonly (readonly [object, string])[] = [
+    [{ lable: "A" }, 'there is no option "lable"; did you mean "label"?'],
+    [{ to: "b" }, 'there is no option "to" here; add it with addEdge(from, to)'],
+    [{ entry: true }, 'there is no option "entry" here; give it to build({ entry, finish })'],
+    [
+      { retry: { maxAttempts: 2, retryif: 1 } },
+      'retry: there is no option "retryif"; did you mean "retryIf"?',
+    ],
+    [
+      { retry: { maxAttempts: 2, backoff: { initial: 1, jiter: true } } },
+      'retry.backoff: there is no option "jiter"; did you mean "jitter"?',
+    ],
+    [{ timeout: { totl: 1 } }, 'timeout: there is no option "totl"; did you mean "total"?'],
+    [
+      { onError: { route: "b", recrod: 1 } },
+      'the error handler to b: there is no option "recrod"; did you mean "record"?',
+    ],
+  ];
+  for (const [more, about] of said) {
+    const builder = newBuilder();
+    assert.throws(
+      () => builder.addVertex(wrong({ ...vertex("a"), ...more })),
+      { name: "BuildError", message: `superstep: addVertex: vertex a (class Echo) of graph g: ${about}` },
+    );
+    assert.deepEqual(builder.contents(), NOTHING);
+  }
+  assert.throws(
+    () => graphWith(["a"]).addConditionalEdge("a", wrong({ targets: ["b"], pick: () => "b", target: 1 })),
+    buildError("addConditionalEdge", /vertex a .*no option "target"; did you mean "targets"\?/),
+  );
+  assert.throws(
+    () => newBuilder().addSchedule("0 9 * * *", wrong({ timezon: "UTC" })),
+    buildError("addSchedule", /graph g: there is no option "timezon"; did you mean "timezone"\?/),
+  );
+  assert.throws(
+    () => newBuilder(wrong({ shema: 1 })),
+    buildError("GraphBuilder", /graph g: there is no option "shema"; did you mean "schema"\?/),
+  );
+});
+
+test("D9: a class where an id belongs is refused with what to write", () => {
+  const advice = /the function Echo; edges name vertices by their id, a text such as to: "review"/;
+  const builder = graphWith(["a"]);
+  assert.throws(() => builder.addEdge("a", wrong(Echo)), buildError("addEdge", advice));
+  assert.throws(
+    () => builder.addConditionalEdge("a", wrong({ targets: ["a", Echo], pick: () => "a" })),
+    buildError("addConditionalEdge", advice),
+  );
+  assert.throws(
+    () => builder.addConditionalEdge("a", wrong({ targets: [undefined], pick: () => "a" })),
+    buildError("addConditionalEdge", /a target is undefined/),
+  );
+  assert.throws(
+    () => builder.addVertex(wrong({ ...vertex("b"), onError: { route: Echo } })),
+    buildError("addVertex", advice),
+  );
 });

@@ -20,7 +20,7 @@ function compiled(more: More): CompiledVertex<State> {
 function refused(more: More, about: RegExp) {
   assert.throws(() => newBuilder().addVertex(vertex("a", more)), (error: BuildError) => {
     assert.equal(error.name, "BuildError");
-    assert.equal(error.op, "AddVertex");
+    assert.equal(error.op, "addVertex");
     assert.equal(error.fields.vertexId, "a");
     assert.match(error.message, about);
     return true;

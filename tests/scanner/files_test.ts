@@ -261,3 +261,13 @@ test("D9: what a CommonJS module exports is found under its default export", asy
   assert.deepEqual(await idsOf({ default: { Flow } }), ["inner"]);
   assert.deepEqual(await idsOf({ default: Flow }), ["inner"]);
 });
+
+test("D9: a module that uses a class before it is defined is answered with where ids and thunks belong", async (t) => {
+  const { at } = projectOf(t, {
+    "early.js": "const options = { to: B };\nclass B {}\nexport { B, options };",
+  });
+  assert.match(
+    await faultOf(at("early.js")),
+    /early\.js cannot be imported: .*B.*; `to`, `targets` and `route` take the id text of a vertex, such as to: "review"/,
+  );
+});

@@ -133,8 +133,8 @@ test("D9: lists that are none are refused by name, for callers without types", (
   );
   const faults = faultsOf(flow);
   assert.match(faults[0] ?? "", /vertex a of graph flow: waits is "verdict"/);
-  assert.match(faults[1] ?? "", /AddEdge: graph flow: an edge from a: to is 7/);
-  assert.match(faults[2] ?? "", /AddConditionalEdge: vertex a of graph flow: targets is undefined/);
+  assert.match(faults[1] ?? "", /addEdge: graph flow: an edge from a: to is 7/);
+  assert.match(faults[2] ?? "", /addConditionalEdge: vertex a of graph flow: targets is undefined/);
 });
 
 test("D8: a workflow has one entry and at least one finish", () => {
@@ -309,7 +309,7 @@ test("FC-37: a class or a workflow without an id is refused, never named after i
   const flow = newWorkflow("flow");
   const id = as<string>(undefined);
   Vertex({ graph: flow, id, entry: true, finish: true, ...PLAIN })(class Nameable extends Echo {});
-  assert.match(faultsOf(flow)[0] ?? "", /AddVertex.*id is undefined/);
+  assert.match(faultsOf(flow)[0] ?? "", /addVertex.*id is undefined/);
   assert.doesNotMatch(faultsOf(flow).join("\n"), /vertex Nameable/);
   class Named extends Workflow(State) {}
   Graph({ id })(Named);

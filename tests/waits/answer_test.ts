@@ -188,3 +188,19 @@ test("I3: answers of a resume are all accepted in one record, and answered verti
   const claim = (await runner.history(paused.run.runId)).rows[paused.run.revision + 1]!;
   assert.deepEqual(claim.events.map((e) => e.type), ["claimed", "resolved", "resolved"]);
 });
+
+test("D9: an answer without its wait is an ArgumentError that says what the arguments are, and nothing is answered", async () => {
+  const lab = new Lab();
+  const graph = waiting(lab);
+  const paused = await lab.drive(lab.engine(graph).run(INPUT));
+  const runner = lab.engine(graph);
+  for (const value of [{ approve: true }, true, undefined]) {
+    const error = await lab.fails(
+      (runner.answer as (...args: unknown[]) => Promise<void>).call(runner, paused.run.runId, value),
+      "ArgumentError",
+    );
+    assert.match(error.message, /the second argument is the id of the wait or its definition/);
+    assert.ok(!error.message.includes("[object"), error.message);
+  }
+  assert.equal((await runner.waits()).rows.length, 1);
+});

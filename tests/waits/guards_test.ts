@@ -68,6 +68,10 @@ test("S6: a store that was not awaited, and options that were left out, are told
   const given = (options: unknown) => () => compile(graph, options as never);
   assert.throws(given({ store: Promise.resolve(memoryStore()) }), /is a promise; write `store: await/);
   assert.throws(given(undefined), /graph g has no store/);
+  assert.throws(
+    given({ store: "./x.db" }),
+    /is the text "\.\/x\.db"; write `store: await denoKv\("\.\/x\.db"\)`/,
+  );
 });
 
 test("T2, T3: a wait given as a text and a sleep without a time fail the vertex and say how they are written", async () => {

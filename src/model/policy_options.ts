@@ -1,0 +1,48 @@
+import type {
+  BackoffOptions,
+  ErrorHandler,
+  RetryPolicy,
+  RouteOptions,
+  ScheduleOptions,
+  TimeoutPolicy,
+} from "./definition.ts";
+import type { KnownOptions } from "./known_options.ts";
+
+/** The options of a retry policy. */
+export const KNOWN_RETRY = {
+  maxAttempts: true,
+  backoff: true,
+  retryIf: true,
+} satisfies KnownOptions<keyof RetryPolicy>;
+
+/** The options of a backoff. */
+export const KNOWN_BACKOFF = {
+  initial: true,
+  factor: true,
+  max: true,
+  jitter: true,
+} satisfies KnownOptions<keyof BackoffOptions>;
+
+/** The options of a timeout policy. */
+export const KNOWN_TIMEOUT = { attempt: true, total: true } satisfies KnownOptions<keyof TimeoutPolicy>;
+
+/** The options of an error handler. */
+export const KNOWN_HANDLER = {
+  route: true,
+  match: true,
+  record: true,
+} satisfies KnownOptions<keyof ErrorHandler<unknown>>;
+
+/** The options of a conditional edge. */
+export const KNOWN_ROUTE = {
+  targets: true,
+  pick: true,
+} satisfies KnownOptions<keyof RouteOptions<unknown, string>>;
+
+/** The options of a schedule. */
+export const KNOWN_SCHEDULE = {
+  id: true,
+  timezone: true,
+  onMissed: true,
+  input: true,
+} satisfies KnownOptions<keyof ScheduleOptions>;
