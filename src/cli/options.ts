@@ -3,7 +3,7 @@ import { type Duration, toMs } from "../model/durations.ts";
 import { DEFAULT_DB } from "./database.ts";
 
 /** What is said of sources everywhere. */
-export const SOURCES = "modules, folders or globs that hold workflows";
+export const SOURCES = "files, folders or globs that hold workflows";
 
 /** `--db`, `--json`, `--debug`: what every command that reads a database has. */
 export function addDatabase(command: Command): Command {

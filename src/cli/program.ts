@@ -17,8 +17,9 @@ import { addUpdate } from "./commands/update.ts";
 import { addWaits } from "./commands/waits.ts";
 import { DEFAULT_DB } from "./database.ts";
 import { EXIT } from "./exit.ts";
-import { faultOf, StoppedError } from "./faults.ts";
+import { faultOf, StoppedError, UsageError } from "./faults.ts";
 import type { Io } from "./io.ts";
+import { programName } from "./next.ts";
 import { jsonText } from "./printable.ts";
 
 const CODES = `
@@ -72,9 +73,30 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
       io.stderr.write(program.helpInformation());
       return EXIT.fault;
     }
-    tell(cli, error, argv);
+    tell(cli, error instanceof CommanderError ? usageFault(program, error, argv, io) : error, argv);
     return error instanceof StoppedError ? EXIT[error.signal] : EXIT.fault;
   }
+}
+
+/** What is missing, with what it is for: the words of the parser name it only. */
+function usageFault(program: Command, error: CommanderError, argv: readonly string[], io: Io): Error {
+  const command = program.commands.find((c) => c.name() === argv[0]);
+  if (command === undefined) return error;
+  if (error.code === "commander.missingArgument") {
+    const wanted = command.usage().replace("[options] ", "");
+    const example = wanted.replace(/ ?\[[^\]]*\] ?/g, "").replace("<run>", "r1").replace(
+      "<sources...>",
+      "flow.ts",
+    );
+    const name = command.name();
+    return new UsageError(`${name} needs ${wanted}, such as: ${programName(io.env)} ${name} ${example}`);
+  }
+  if (error.code === "commander.optionMissingArgument") {
+    const option = command.options.find((o) => error.message.includes(`'${o.flags}'`));
+    const text = error.message.replace(/^error: /, "");
+    if (option !== undefined) return new UsageError(`${text}: ${option.description}`);
+  }
+  return error;
 }
 
 function tell(cli: Cli, error: unknown, argv: readonly string[]): void {

@@ -72,7 +72,7 @@ export class Workflows {
   /** Loads them. */
   static async load(sources: readonly string[], provider?: string): Promise<Workflows> {
     if (sources.length === 0) {
-      throw new UsageError("no module is given; name the file, folder or glob that holds the workflow");
+      throw new UsageError("no source is given; name the file, folder or glob that holds the workflow");
     }
     const all = await scan(...sources);
     return new Workflows(sources, all, provider === undefined ? undefined : await provideFrom(provider));

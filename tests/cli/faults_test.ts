@@ -18,7 +18,14 @@ function oneLine(ran: Ran, message: RegExp): void {
 test("W4: wrong arguments are told in one line each, with code 1", async () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [["rnu"], /unknown command 'rnu' \(Did you mean run\?\)/],
-    [["run"], /missing required argument 'sources'/],
+    [["run"], /run needs <sources\.\.\.>, such as: superstep run flow\.ts$/m],
+    [["resume"], /resume needs <run> <sources\.\.\.>, such as: superstep resume r1 flow\.ts$/m],
+    [["get"], /get needs <run> \[sources\.\.\.\], such as: superstep get r1$/m],
+    [["answer"], /answer needs \[wait\|run\] <sources\.\.\.>, such as: superstep answer flow\.ts$/m],
+    [
+      ["graph", DESK, "--svg"],
+      /'--svg <file>' argument missing: write a picture to this file instead; - for/,
+    ],
     [["run", DESK, "--inptu", "{}"], /unknown option '--inptu' \(Did you mean --input\?\)/],
     [["run", DESK, "--input"], /option '-i, --input <json>' argument missing/],
     [["run", DESK, "--concurrency", "0"], /argument '0' is invalid\. Give a whole number from 1/],
@@ -27,9 +34,9 @@ test("W4: wrong arguments are told in one line each, with code 1", async () => {
     [["run", DESK, "--checkpoint-every", "day"], /Allowed choices are vertex, step/],
     [["list", "--status", "dead"], /Allowed choices are running, completed, interrupted, cancelled/],
     [["list", "-n", "many"], /argument 'many' is invalid/],
-    [["history"], /missing required argument 'run'/],
+    [["history"], /history needs <run> \[sources\.\.\.\], such as: superstep history r1$/m],
     [["history", "r1", "--from", "x"], /argument 'x' is invalid\. Give a whole number from 0/],
-    [["resume", "r1"], /no module is given; name the file, folder or glob/],
+    [["resume", "r1"], /no source is given; name the file, folder or glob/],
     [["resume", DESK], /no run id is given/],
     [
       ["resume", "r1", "desk.tz"],

@@ -93,12 +93,13 @@ test("H2: fork begins a new run at a revision, with another state, and may work 
     );
     refused(
       await shell.run("fork", "r1", DESK, "--set", "title=U"),
-      /the value of title is no JSON: line 1, column 1/,
+      /the value of title is no JSON: line 1, column 1.*; text needs quotes: --set 'title="U"'$/m,
     );
+    refused(await shell.run("fork", "r1", DESK, "--set", "scroe=5"), /the state has no field scroe/);
     refused(await shell.run("fork", "r1", DESK, "--set", '__proto__={"admin":true}'), /__proto__/);
     assert.equal(({} as { admin?: unknown }).admin, undefined);
     refused(await shell.run("fork", "f1", DESK, "--run-id", "r1"), /run r1 exists already/);
-    refused(await shell.run("fork", "r1"), /no module is given/);
+    refused(await shell.run("fork", "r1"), /no source is given/);
     refused(await shell.run("fork", "r1", fixture("other.ts")), /run r1 belongs to workflow desk/);
   }));
 
@@ -106,10 +107,20 @@ test("H2: update changes the state of a run that nobody is at work on", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     const { out } = await shell.run("update", "r1", DESK, "--set", 'text="new"');
-    assert.match(out, /^r1 is changed, revision \d+; go on with: superstep resume r1 /);
+    assert.match(
+      out,
+      /^r1 is changed, revision \d+; it still awaits an answer; answer with: superstep answer r1 /,
+    );
     const shown = JSON.parse((await shell.run("update", "r1", DESK, "--set", "score=5", "--json")).out);
     assert.deepEqual([shown.state.text, shown.state.score, shown.status], ["new", 5, "interrupted"]);
     assert.match((await shell.run("history", "r1")).out, /the state was changed from outside/);
+    refused(
+      await shell.run("update", "r1", DESK, "--set", 'titel="x"'),
+      /no field titel; did you mean title\?/,
+    );
+    await shell.run("run", DESK, "-i", '{"title":"T","lost":true}', "--run-id", "r3");
+    const halted = await shell.run("update", "r3", DESK, "--set", "lost=false");
+    assert.match(halted.out, /^r3 is changed, revision \d+; go on with: superstep resume r3 /);
     refused(await shell.run("update", "r1", DESK), /no change is given; give --state or --set/);
     refused(await shell.run("update", "r1", DESK, "--set", "title=5"), /title: /);
     refused(await shell.run("update", "r9", DESK, "--set", "score=5"), /there is no run r9/);

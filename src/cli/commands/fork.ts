@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
-import { addEdits, editOf, type EditOptions } from "../edits.ts";
+import { addEdits, editOf, type EditOptions, refuseUnknownFields } from "../edits.ts";
 import { nextCommands } from "../next.ts";
 import { addDatabase, addRunning, revision, several, SOURCES } from "../options.ts";
 import { jsonText } from "../printable.ts";
-import { runRecord } from "../reading.ts";
+import { cursorOf } from "../reading.ts";
 import { oneId, Workflows } from "../sources.ts";
 import { type RunningOptions, work } from "../work.ts";
 
@@ -38,9 +38,15 @@ async function fork(cli: Cli, given: readonly string[], options: ForkCommandOpti
   const state = await editOf(cli, options);
   const workflows = await Workflows.load(sources, options.provide);
   await withDatabase(db, { create: false }, async (store) => {
-    const source = await runRecord(store, id);
-    const runner = workflows.runner(workflows.ofRun(id, source.graphId), store, cli);
-    const at = options.revision ?? source.revision;
+    const source = await cursorOf(
+      store,
+      id,
+      options.revision === undefined ? {} : { revision: options.revision },
+    );
+    const { graphId, revision: at } = source.checkpoint.run;
+    const workflow = workflows.ofRun(id, graphId);
+    refuseUnknownFields(workflow.graph.schema, source.state, state);
+    const runner = workflows.runner(workflow, store, cli);
     const forked = await runner.fork(id, at, {
       ...(state === undefined ? {} : { state }),
       ...(runId === undefined ? {} : { runId }),

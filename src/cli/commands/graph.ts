@@ -25,7 +25,7 @@ export function addGraph(program: Command, cli: Cli): void {
     .argument("<sources...>", SOURCES)
     .option("-w, --workflow <id>", "which workflow, when the sources hold several")
     .option("--run <id>", "show the status of this run's vertices")
-    .option("--svg <file>", "write a picture instead; - for the standard output");
+    .option("--svg <file>", "write a picture to this file instead; - for the standard output");
   addDatabase(command).action((sources: readonly string[], options: GraphOptions) =>
     graph(cli, sources, options)
   );

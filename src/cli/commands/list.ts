@@ -72,15 +72,15 @@ async function list(cli: Cli, sources: readonly string[], options: ListOptions):
 }
 
 const PAGE = 500;
-const HEAD = ["RUN", "WORKFLOW", "STATUS", "STEP", "REVISION", "WAITS", "CREATED", "TAGS"];
+/** The catalog is written when a status changes: what moves between, such as the revision, is for `get` to tell. */
+const HEAD = ["RUN", "WORKFLOW", "STATUS", "STEP", "WAITS", "CREATED", "TAGS"];
 
 function cells(cli: Cli, row: CatalogRow): string[] {
   return [
     line(row.runId),
     line(row.graphId),
     statusText(cli, row),
-    String(row.step),
-    String(row.revision),
+    row.status === "running" ? "" : String(row.step),
     String(row.openWaits),
     dateTime(row.createdAt),
     line(row.tags.join(" ")),

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
-import { addEdits, editOf, type EditOptions } from "../edits.ts";
+import { addEdits, editOf, type EditOptions, refuseUnknownFields } from "../edits.ts";
 import { UsageError } from "../faults.ts";
 import { nextCommands } from "../next.ts";
 import { addDatabase, SOURCES } from "../options.ts";
 import { jsonText } from "../printable.ts";
-import { runRecord } from "../reading.ts";
+import { cursorOf } from "../reading.ts";
 import { shownOf } from "../shown.ts";
 import { oneId, Workflows } from "../sources.ts";
 
@@ -31,11 +31,19 @@ async function update(cli: Cli, given: readonly string[], options: UpdateOptions
   if (edit === undefined) throw new UsageError("no change is given; give --state or --set");
   const workflows = await Workflows.load(sources);
   await withDatabase(options.db, { create: false }, async (store) => {
-    const { graphId } = await runRecord(store, id);
-    const runner = workflows.runner(workflows.ofRun(id, graphId), store, cli);
+    const { checkpoint, state } = await cursorOf(store, id);
+    const workflow = workflows.ofRun(id, checkpoint.run.graphId);
+    refuseUnknownFields(workflow.graph.schema, state, edit);
+    const runner = workflows.runner(workflow, store, cli);
     const view = await runner.update(id, edit);
     if (options.json === true) return cli.print(jsonText(shownOf(view)));
-    const next = nextCommands(cli.io.env, sources, options.db).resume(id);
-    cli.print(`${id} is changed, revision ${view.run.revision}; go on with: ${next}`);
+    const next = nextCommands(cli.io.env, sources, options.db);
+    const awaits = view.status === "interrupted" && view.waits.some((wait) => wait.kind !== "timer");
+    cli.print(
+      `${id} is changed, revision ${view.run.revision}; ` +
+        (awaits
+          ? `it still awaits an answer; answer with: ${next.answer(id)}`
+          : `go on with: ${next.resume(id)}`),
+    );
   });
 }
