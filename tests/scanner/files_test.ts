@@ -264,7 +264,7 @@ test("D9: what a CommonJS module exports is found under its default export", asy
 
 test("D9: a module that uses a class before it is defined is answered with where ids and thunks belong", async (t) => {
   const { at } = projectOf(t, {
-    "early.js": "const options = { to: B };\nclass B {}\nexport { B, options };",
+    "early.js": "(() => {\nconst options = { to: B };\nconst B = class {};\nreturn [options, B];\n})();",
   });
   assert.match(
     await faultOf(at("early.js")),
