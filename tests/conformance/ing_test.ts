@@ -15,13 +15,11 @@ import {
 } from "../http/support.ts";
 
 const echo = () => single("echo", (state) => state.n);
-
 async function started(s: Site, path = "/v1/graphs/echo/runs", body: unknown = {}): Promise<string> {
   const { status, body: { runId } } = await s.post(path, body);
   assert.equal(status, 202);
   return runId as string;
 }
-
 const rows = async (s: Site) => (await s.get<{ runs: unknown[] }>("/v1/runs")).body.runs;
 
 test("ING-01: the graphs are listed with their versions; where none is served the list is empty", async () => {
@@ -71,10 +69,8 @@ test("ING-05, ING-07: an unknown graph is not found, and what is no id is refuse
 test("ING-08: a body that is no JSON is refused, and nothing is stored", async () => {
   await using s = await site([echo()], { work: false });
   for (const raw of ["{", '{"input":}', "{'input': 1}", '{"input": 1} x', "\u0000"]) {
-    const answered = await s.call<Fault>("POST", "/v1/graphs/echo/runs", {
-      raw,
-      headers: { "Content-Type": "application/json" },
-    });
+    const headers = { "Content-Type": "application/json" };
+    const answered = await s.call<Fault>("POST", "/v1/graphs/echo/runs", { raw, headers });
     assert.deepEqual([answered.status, answered.body.error.code], [400, "MALFORMED_BODY"], raw);
   }
   assert.deepEqual(await rows(s), []);
