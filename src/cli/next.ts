@@ -23,7 +23,9 @@ export function nextCommands(env: Io["env"], sources: readonly string[], db: str
 
 /** How the program was started, as far as the one who started it tells: `npx` and `bunx` do, and so do tasks and scripts. */
 export function programName(env: Io["env"]): string {
-  const { npm_lifecycle_event: event, npm_config_user_agent: agent = "", INIT_CWD: task } = env;
+  const { npm_lifecycle_event: event, npm_lifecycle_script: script = "" } = env;
+  if (event === "npx" && /\bdeno\b/.test(script)) return "npx -y deno@2 task superstep";
   if (event === "npx" || event === "bunx") return `${event} superstep`;
+  const { npm_config_user_agent: agent = "", INIT_CWD: task } = env;
   return task !== undefined && agent.startsWith("deno/") ? "deno task superstep" : "superstep";
 }

@@ -105,6 +105,8 @@ test("W4: a command to type next begins as the program was started, where that i
   assert.equal(next({ npm_lifecycle_event: "bunx" }), "bunx superstep resume r1 'a b.ts'");
   const task = { INIT_CWD: "/work", npm_config_user_agent: "deno/2.9.6 npm/? deno/2.9.6 linux x86_64" };
   assert.equal(next(task), "deno task superstep resume r1 'a b.ts'");
+  const npx = { npm_lifecycle_event: "npx", npm_lifecycle_script: "deno" };
+  assert.equal(next(npx), "npx -y deno@2 task superstep resume r1 'a b.ts'");
   assert.equal(next({ ...task, npm_config_user_agent: "npm/11" }), "superstep resume r1 'a b.ts'");
 });
 

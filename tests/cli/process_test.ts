@@ -20,7 +20,9 @@ class Program {
 
   constructor(folder: string, argv: readonly string[]) {
     const { command, args } = commandFor(HOST, "src/cli/main.ts", argv);
-    const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
+    const env: NodeJS.ProcessEnv = { ...process.env, NO_COLOR: "1" };
+    // What started the tests must not pass for what starts the command line.
+    for (const name of ["FORCE_COLOR", "INIT_CWD", "npm_lifecycle_event"]) delete env[name];
     this.child = spawn(command, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
     this.child.stdout!.setEncoding("utf8").on("data", (text) => this.#heard(() => this.out += text));
     this.child.stderr!.setEncoding("utf8").on("data", (text) => this.#heard(() => this.err += text));
