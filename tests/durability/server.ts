@@ -28,7 +28,8 @@ const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
 const aborts: string[] = [];
 const deed: Deed = async (ctx) => {
   if (ctx.runId.startsWith("poison")) process.exit(3);
-  if (ctx.runId.startsWith("slow")) await pause(400);
+  // Long enough for the poison beside it, short enough for the pause before its next try.
+  if (ctx.runId.startsWith("slow")) await pause(100);
   if (!ctx.runId.startsWith("held")) return;
   ctx.signal.addEventListener("abort", () => {
     const { reason } = ctx.signal;

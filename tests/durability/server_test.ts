@@ -154,7 +154,7 @@ test(
     timeout: 120_000,
   },
   async () => {
-    const { runner, begin, last, bodies, until, dispose } = await stage({ maxRecoveries: 3, speed: 12 });
+    const { runner, begin, last, bodies, until, dispose } = await stage({ maxRecoveries: 5, speed: 12 });
     try {
       let over = false;
       const looping = (async () => {
@@ -173,8 +173,8 @@ test(
       assert.equal(halted.owner, undefined);
       assert.equal(
         bodies().filter((line) => line === "poison/deed").length,
-        4,
-        "the first time and three recoveries",
+        6,
+        "the first time and five recoveries",
       );
       assert.equal(bodies().filter((line) => line === "poison/first").length, 1);
     } finally {
