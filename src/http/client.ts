@@ -163,7 +163,7 @@ export async function* events(
       );
       if (response.status === 204) return;
       if (!response.ok) throw await errorOf(response as unknown as Response);
-      for await (const checkpoint of messages(response.body!)) {
+      for await (const checkpoint of messages(response.body!, signal)) {
         if (checkpoint.revision < from) continue;
         from = checkpoint.revision + 1;
         yield checkpoint;
@@ -177,19 +177,25 @@ export async function* events(
   }
 }
 
-async function* messages(body: ReadableStream<Uint8Array>): AsyncGenerator<Checkpoint, void, undefined> {
+async function* messages(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Checkpoint, void, undefined> {
   const reader = body
     .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
     .pipeThrough(new EventSourceParserStream())
     .getReader();
+  const leave = () => void reader.cancel().catch(() => {});
+  signal?.addEventListener("abort", leave);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done || signal?.aborted) return;
       if (value.event === "checkpoint") yield JSON.parse(value.data);
     }
   } finally {
-    await reader.cancel();
+    signal?.removeEventListener("abort", leave);
+    leave();
   }
 }
 

@@ -114,18 +114,38 @@ const SERVERS: Readonly<Record<typeof host, Start>> = {
   node: serveOnNode,
 };
 
+/** Deno's own way to close gracefully cannot be cut short: it is gone only when nothing is under way. */
 function serveOnDeno(app: Answering, hostname: string, port: number): Server {
   const cutting = new AbortController();
+  let underWay = 0;
+  let stopping = false;
   const server = (globalThis as unknown as { readonly Deno: DenoServing }).Deno.serve(
     { hostname, port, signal: cutting.signal, onListen: () => {} },
-    (request, info) => app.fetch(request, info),
+    (request, info) => {
+      if (stopping) return new Response(null, { status: 503, headers: { Connection: "close" } });
+      underWay++;
+      info.completed.then(done, done);
+      return app.fetch(request, info);
+    },
   );
+  function done(): void {
+    underWay--;
+    closeIfIdle();
+  }
+  function closeIfIdle(): void {
+    if (stopping && underWay === 0 && !cutting.signal.aborted) void server.shutdown();
+  }
   return {
     hostname: server.addr.hostname,
     port: server.addr.port,
     closed: server.finished,
-    stop: () => void server.shutdown(),
-    cut: () => cutting.abort(),
+    stop: () => {
+      stopping = true;
+      closeIfIdle();
+    },
+    cut: () => {
+      if (underWay > 0) cutting.abort();
+    },
   };
 }
 
@@ -163,12 +183,20 @@ async function serveOnNode(app: Answering, hostname: string, port: number): Prom
     server.once("listening", resolve).once("error", reject);
   });
   const closed = new Promise<void>((resolve) => void server.once("close", resolve));
+  let stopping = false;
+  // A connection that is kept alive after its last answer would hold the server open.
+  server.on("request", (_, response) => {
+    response.once("close", () => {
+      if (stopping) systemRuntime.macrotask(() => server.closeIdleConnections());
+    });
+  });
   const { address, port: taken } = server.address() as AddressInfo;
   return {
     hostname: address,
     port: taken,
     closed,
     stop: () => {
+      stopping = true;
       server.close();
       server.closeIdleConnections();
     },
@@ -183,7 +211,10 @@ const IDLE_SECONDS = 120;
 interface DenoServing {
   serve(
     options: { hostname: string; port: number; signal: AbortSignal; onListen(): void },
-    handler: (request: Request, info: unknown) => Response | Promise<Response>,
+    handler: (
+      request: Request,
+      info: { readonly completed: Promise<void> },
+    ) => Response | Promise<Response>,
   ): {
     readonly addr: { readonly hostname: string; readonly port: number };
     readonly finished: Promise<void>;

@@ -59,9 +59,6 @@ export async function edited(
     return await runner.update(runId, () => state);
   }
   const { set = {}, unset = [] } = request;
-  if (Object.hasOwn(set, PROTOTYPE)) {
-    throw new HttpFault("BAD_REQUEST", { issues: [{ path: "set", message: `${PROTOTYPE} is no field` }] });
-  }
   const values = valuesOf(set, "the field");
   return await runner.update(runId, (state: unknown) => {
     if (typeof state !== "object" || state === null || Array.isArray(state)) {
@@ -74,9 +71,6 @@ export async function edited(
     Object.assign(fields, values);
   });
 }
-
-/** Assigned, it would be no field but the prototype. */
-const PROTOTYPE = "__proto__";
 
 function valuesOf(
   values: Readonly<Record<string, unknown>>,

@@ -15,6 +15,20 @@ const LIMIT = 1_000;
 /** The longest that a request may be made to wait, in milliseconds. */
 const LONGEST_WAIT_MS = 60_000;
 
+/** An object whose fields are the caller's. A schema for records would drop the one field that is the prototype. */
+const fields = (what: string) =>
+  z.custom<Readonly<Record<string, unknown>>>(isFields, "an object, without a field __proto__")
+    .openapi({
+      type: "object",
+      additionalProperties: {},
+      description: `${what}: JSON, tagged where need be`,
+    });
+
+function isFields(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) &&
+    !Object.hasOwn(value, "__proto__");
+}
+
 const digits = z.string().regex(/^\d{1,15}$/, "a whole number from 0");
 const flag = z.enum(["true", "false"]);
 
@@ -99,7 +113,7 @@ export const StartRequest = z.strictObject({
 export const ResumeRequest = z.strictObject({
   payload: value("The answer to the one open wait").optional(),
   all: z.boolean().optional(),
-  answers: z.record(z.string(), value("An answer")).optional(),
+  answers: fields("Answers by wait id").optional(),
   maxSteps: MaxSteps.optional(),
   takeover: z.boolean().optional(),
 }).openapi("ResumeRequest") satisfies Of<wire.ResumeRequest>;
@@ -116,7 +130,7 @@ export const ForkRequest = z.strictObject({
 
 export const StateRequest = z.strictObject({
   state: value("A state").optional(),
-  set: z.record(z.string(), value("A field")).optional(),
+  set: fields("Values by field").optional(),
   unset: z.array(z.string()).optional(),
 }).refine(
   (body) => "state" in body ? !("set" in body || "unset" in body) : "set" in body || "unset" in body,

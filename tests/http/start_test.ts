@@ -110,7 +110,6 @@ test("O5: a deadline may be a duration or an ISO 8601 time, and nothing else", a
 const VALUES = {
   big: 12345678901234567890n,
   at: new Date("2026-11-29T12:00:00.123Z"),
-  never: new Date(NaN),
   map: new Map<unknown, unknown>([[1n, new Set(["a"])], [{ k: 1 }, undefined]]),
   bytes: new Uint8Array([0, 255, 7]),
   floats: new Float64Array([1.5, -0]),
@@ -121,7 +120,7 @@ const VALUES = {
 
 test("W2: what JSON does not have crosses both ways as tagged JSON: input, state, answer, info, history", async () => {
   const seen: unknown[] = [];
-  await using s = await site([single("values", async (state, ctx) => {
+  await using s = await site([single("values", (state, ctx) => {
     seen.push(state.value);
     const answer = ctx.answer();
     if (answer === undefined) return ctx.interrupt(state.value);

@@ -10,7 +10,7 @@ import type { AppType } from "../../src/http/contract.ts";
 import type { AppOptions } from "../../src/http/options.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { CompiledGraph } from "../../src/model/definition.ts";
-import { defineWait } from "../../mod.ts";
+import { defineWait, type WaitDefinition } from "../../mod.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { serve, type Worker } from "../../src/worker/mod.ts";
@@ -54,11 +54,16 @@ type Any = z.infer<typeof Any>;
 export function single(
   id: string,
   body: (state: Readonly<Any>, ctx: TaskContext) => unknown,
-  options: { readonly version?: number; readonly pick?: () => "only" } = {},
+  options: {
+    readonly version?: number;
+    readonly pick?: () => "only";
+    readonly waits?: readonly WaitDefinition[];
+  } = {},
 ): CompiledGraph<unknown> {
   const builder = new GraphBuilder<Any>({ id, version: options.version ?? 1, schema: Any });
   builder.addVertex<unknown, unknown>({
     id: "only",
+    waits: options.waits ?? [],
     task: { execute: (input, ctx) => body(input as Any, ctx) },
     select: (s) => s,
     reduce: (s, out) => void ((s as Record<string, unknown>).out = out),

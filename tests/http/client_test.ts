@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hc } from "hono/client";
+import { type AppType, bodyOf, createClient, events, ResponseError } from "../../src/http/client.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { aroundStore } from "../../src/testing/around_store.ts";
+import { createApp } from "../../src/http/app.ts";
+import { approval, inStatus, single, type Site, site } from "./support.ts";
+
+/** A client of an app in this process. */
+function clientOf(s: Pick<Site, "app">, headers: Record<string, string> = {}) {
+  const fetch =
+    ((input: string | Request | URL, init?: RequestInit) =>
+      s.app.request(input as string, init)) as typeof globalThis.fetch;
+  return createClient("http://localhost", { fetch, headers });
+}
+
+test("W2: the typed client starts, follows, answers, forks, edits and cancels runs", async () => {
+  await using s = await site([approval()], {
+    auth: ({ request }) => request.headers.get("authorization") === "Bearer t" ? { id: "a" } : undefined,
+  });
+  const api = clientOf(s, { authorization: "Bearer t" });
+  const { graphs } = await bodyOf(api.v1.graphs.$get());
+  assert.equal(graphs[0]!.graphId, "approval");
+  const run = await bodyOf(api.v1.graphs[":graph_id"].runs.$post({
+    param: { graph_id: "approval" },
+    query: { wait: "10s" },
+    header: { "idempotency-key": "k" },
+    json: { input: { question: "?" } },
+  }));
+  assert.ok("state" in run);
+  const runId = run.run.runId;
+  const { waits } = await bodyOf(api.v1.waits.$get({ query: { run_id: runId } }));
+  const following = (async () => {
+    const statuses: string[] = [];
+    for await (const { status } of events(api, runId)) statuses.push(status);
+    return statuses;
+  })();
+  const accepted = await bodyOf(api.v1.runs[":run_id"].waits[":wait_id"].answer.$post({
+    param: { run_id: runId, wait_id: waits[0]!.waitId },
+    json: { value: { approve: true } },
+  }));
+  assert.equal(accepted.runId, runId);
+  assert.equal((await following).at(-1), "completed");
+  const done = await bodyOf(api.v1.runs[":run_id"].$get({ param: { run_id: runId } }));
+  assert.deepEqual(done.state, { question: "?", draft: "about ?", approved: true });
+  const fork = await bodyOf(
+    api.v1.runs[":run_id"].fork.$post({ param: { run_id: runId }, json: { revision: 1 } }),
+  );
+  const end = await bodyOf(
+    api.v1.runs[":run_id"].cancel.$post({ param: { run_id: fork.runId }, json: { reason: "no" } }),
+  );
+  assert.deepEqual([end.status, end.reason], ["cancelled", "no"]);
+});
+
+test("W2: an error is thrown with its status, code and issues", async () => {
+  await using s = await site([approval()], { work: false });
+  const api = clientOf(s);
+  const start = (input: unknown) =>
+    bodyOf(api.v1.graphs[":graph_id"].runs.$post({ param: { graph_id: "approval" }, json: { input } }));
+  await assert.rejects(start({ question: 1 }), (error: unknown) => {
+    assert.ok(error instanceof ResponseError);
+    assert.deepEqual([error.status, error.code, error.retryable], [422, "VALIDATION", false]);
+    assert.equal(error.issues[0]!.path, "question");
+    assert.match(error.message, /VALIDATION.*question: /);
+    return true;
+  });
+  const broken = createClient("http://localhost", {
+    fetch: () => Promise.resolve(new Response("<html>Bad gateway</html>", { status: 502 })),
+  });
+  await assert.rejects(bodyOf(broken.v1.graphs.$get()), { status: 502, code: "HTTP" });
+});
+
+test("W2: a stream that the server refuses for good ends in its error; one that breaks off is taken up again", async () => {
+  await using s = await site([single("echo", () => 0)]);
+  const api = clientOf(s);
+  await assert.rejects(async () => {
+    for await (const _ of events(api, "nobody")) assert.fail("there is no such run");
+  }, { status: 404, code: "CHECKPOINT_NOT_FOUND" });
+  const { body: { runId } } = await s.post("/v1/graphs/echo/runs");
+  await inStatus(s, runId as string, "completed");
+  let calls = 0;
+  const flaky = createClient("http://localhost", {
+    fetch: (async (input: string, init?: RequestInit) => {
+      calls++;
+      if (calls === 1) throw new TypeError("connection refused");
+      if (calls === 2) {
+        return new Response('{"error":{"code":"STORE","message":"-","retryable":true}}', { status: 503 });
+      }
+      const response = await s.app.request(input, init);
+      // Cut after the first record.
+      if (calls > 3) return response;
+      const [first] = (await response.text()).split("event: checkpoint\n").slice(1);
+      return new Response(`id: 0\nevent: checkpoint\n${first}`, { headers: response.headers });
+    }) as typeof fetch,
+  });
+  const seen: number[] = [];
+  for await (const { revision } of events(flaky, runId as string, { retry: 1 })) seen.push(revision);
+  assert.deepEqual(seen, seen.map((_, i) => i));
+  assert.ok(seen.length > 1 && calls === 4);
+});
+
+test("W2: following ends when it is aborted, without an error", async () => {
+  await using s = await site([single("waits", (_, ctx) => ctx.interrupt())]);
+  const { body: { runId } } = await s.post("/v1/graphs/waits/runs");
+  const stop = new AbortController();
+  for await (const { status } of events(clientOf(s), runId as string, { signal: stop.signal })) {
+    if (status === "interrupted") stop.abort();
+  }
+  for await (const _ of events(clientOf(s), runId as string, { signal: stop.signal })) {
+    assert.fail("it was aborted before");
+  }
+});
+
+test("W2: what another process appends is streamed too, by looking at the store", async () => {
+  const store = memoryStore();
+  await using s = await site([single("echo", () => 0)], { store });
+  const elsewhere = createApp({
+    runners: (await site([single("echo", () => 0)], {
+      store: aroundStore(store, ({ apply }) => apply()),
+      work: false,
+    })).runners,
+    events: { poll: "20ms" },
+  });
+  const { body: { runId } } = await s.post("/v1/graphs/echo/runs");
+  const statuses: string[] = [];
+  for await (const { status } of events(clientOf({ app: elsewhere }), runId as string)) statuses.push(status);
+  assert.equal(statuses.at(-1), "completed");
+});
+
+test("W2: the type of an app is that of Hono's own client", async () => {
+  await using s = await site([approval()], { work: false });
+  const plain = hc<AppType>("http://localhost", { fetch: s.app.request as typeof fetch });
+  const response = await plain.v1.runs.$get({ query: { limit: "1" } });
+  if (response.status !== 200) assert.fail("not served");
+  const { runs, done }: { runs: readonly { readonly runId: string }[]; done: boolean } = await response
+    .json();
+  assert.deepEqual([runs, done], [[], true]);
+});

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createApp } from "../../src/http/app.ts";
+import { listen } from "../../src/http/listen.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { gate } from "../support/graphs.ts";
+import { inStatus, single, site, until } from "./support.ts";
+
+const empty = () => createApp({ store: memoryStore(), runners: [] });
+
+test("W2: an app is served until its server is closed, at an address of this machine unless another is given", async () => {
+  const server = await listen(empty(), { port: 0 });
+  assert.equal(server.hostname, "127.0.0.1");
+  assert.equal(server.url, `http://127.0.0.1:${server.port}`);
+  assert.equal((await fetch(`${server.url}/v1/graphs`)).status, 200);
+  await server.close();
+  await server.closed;
+  await server.close();
+  await assert.rejects(fetch(`${server.url}/v1/graphs`));
+});
+
+test("W2: an address that is taken or is none is an error that names it", async () => {
+  await using server = await listen(empty(), { port: 0 });
+  await assert.rejects(listen(empty(), { port: server.port }), (error: Error & { code?: string }) => {
+    assert.equal(error.code, "ARGUMENT");
+    assert.match(error.message, new RegExp(String(server.port)));
+    return true;
+  });
+  for (const port of [-1, 65_536, 1.5, NaN]) {
+    await assert.rejects(listen(empty(), { port }), { code: "ARGUMENT" });
+  }
+});
+
+test("W2: a request under way is answered while the server closes; one that takes too long is cut", async () => {
+  for (const grace of ["10s", 50] as const) {
+    const work = gate();
+    await using s = await site([single("slow", () => work.promise)]);
+    const server = await listen(s.app, { port: 0, grace });
+    const answered = fetch(`${server.url}/v1/graphs/slow/runs?wait=20s`, { method: "POST" }).then(
+      (response) => response.status,
+      () => "cut",
+    );
+    await until(async () => {
+      const { body } = await s.get<{ runs: { runId: string }[] }>("/v1/runs");
+      return body.runs.length === 1;
+    });
+    const closing = server.close();
+    if (grace === "10s") work.open();
+    assert.equal(await answered, grace === "10s" ? 200 : "cut");
+    await closing;
+    work.open();
+    const { body } = await s.get<{ runs: [{ runId: string }] }>("/v1/runs");
+    await inStatus(s, body.runs[0].runId, "completed");
+  }
+});
+
+test("W2: a server is closed by its signal, also one that was aborted before", async () => {
+  const stop = new AbortController();
+  const server = await listen(empty(), { port: 0, signal: stop.signal });
+  stop.abort();
+  await server.closed;
+  const late = await listen(empty(), { port: 0, signal: stop.signal });
+  await late.closed;
+});
+
+test("W2: open streams end with the app, so that its server closes at once", async () => {
+  const stop = new AbortController();
+  await using s = await site([single("waits", (_, ctx) => ctx.interrupt())], { signal: stop.signal });
+  const server = await listen(s.app, { port: 0, signal: stop.signal, grace: "60s" });
+  const { body: { runId } } = await s.post("/v1/graphs/waits/runs");
+  const stream = await fetch(`${server.url}/v1/runs/${runId}/events`);
+  const reading = stream.text();
+  stop.abort();
+  await server.closed;
+  assert.match(await reading, /^retry: 1000/);
+});
