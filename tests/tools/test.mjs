@@ -142,7 +142,7 @@ async function runTests(name, voice) {
  * @returns {string[]}
  */
 function testArguments(name) {
-  if (name === "deno") return ["test", "-A", "--unstable-kv", ...files];
+  if (name === "deno") return ["test", "-A", "--no-check", ...files];
   if (name === "bun") return ["test", `--timeout=${TEST_LIMIT_MS}`, ...files.map((file) => `./${file}`)];
   const built = files.map((file) => `dist/${file.replace(/\.ts$/, ".js")}`);
   return [
