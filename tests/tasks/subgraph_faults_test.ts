@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defineWait, type RunResult } from "../../mod.ts";
+import { defineWait, type Runner, type RunResult } from "../../mod.ts";
 import { z } from "zod";
-import { SubgraphError } from "../../tasks/subgraph.ts";
+import { Subgraph, SubgraphError } from "../../tasks/subgraph.ts";
 import { gate, INPUT, interrupted, Lab, openId, type Spec, type State } from "../waits/lab.ts";
 import { type House, house, nested } from "./nesting.ts";
 
@@ -223,16 +223,42 @@ test("Subgraph: a run that was cancelled by itself fails the vertex for good", a
   assert.match(failure.message, /was cancelled: by mistake/);
 });
 
-test("Subgraph: a run that somebody else has gone on with is followed", async () => {
-  const { lab, home } = setup();
-  const child = lab.graph({ c: { body: (ctx) => ctx.sleep("nap", "2h") } }, { id: "child" });
-  const parent = lab.graph({ a: nested(home, child) }, { id: "parent" });
-  await lab.drive(home().runner(parent).run(INPUT, { runId: "p" }));
-  await lab.clock.advance("2h");
-  const { rows: [row] } = await home().runner(child).list();
-  const other = house(lab, "elsewhere").runner(child).resume(row!.runId);
-  const [mine] = await Promise.all([lab.drive(home().runner(parent).resume("p")), other]);
-  assert.equal(mine.status, "completed");
+test("Subgraph: a run that somebody else goes on with at the same moment is followed to its end", async () => {
+  for (const slow of [true, false]) {
+    const lab = new Lab();
+    const work = gate();
+    const child = lab.graph({
+      c: { body: (ctx) => ctx.sleep("nap", "2h"), to: "d" },
+      d: { body: () => slow ? work.promise : 0 },
+    }, { id: "child" });
+    const [mine, other] = [lab.engine(child), lab.elsewhere(child)];
+    let theirs: Promise<unknown> | undefined;
+    const raced = {
+      graph: child,
+      runIdOf: (key: string) => mine.runIdOf(key),
+      run: (...args: Parameters<typeof mine.run>) => mine.run(...args),
+      resume: async (runId: string, options: Parameters<typeof mine.resume>[1]) => {
+        theirs = other.resume(runId);
+        if (slow) await lab.clock.settle();
+        else await theirs;
+        return await mine.resume(runId, options);
+      },
+    } as unknown as Runner<State>;
+    const task = new Subgraph(raced);
+    const parent = lab.engine(
+      lab.graph({ a: { select: () => INPUT, body: (ctx, input) => task.execute(input, ctx) } }, {
+        id: "parent",
+      }),
+    );
+    await lab.drive(parent.run(INPUT, { runId: "p" }));
+    await lab.clock.advance("2h");
+    const resumed = parent.resume("p");
+    await lab.clock.settle();
+    work.open();
+    assert.equal((await lab.drive(resumed)).status, "completed");
+    await theirs;
+    assert.deepEqual([lab.count("c"), lab.count("d")], [2, 1]);
+  }
 });
 
 test("H2: a vertex that selects another input after an update does not take over the run of the old one", async () => {

@@ -174,6 +174,12 @@ test("an answer within the process runs the body again in a span that is linked 
   const handle = await runner.start(INPUT, { runId: "r" });
   await lab.clock.settle();
   const { rows: [wait] } = await runner.waits();
+  const [ended] = named(await spans(), "vertex a");
+  assert.equal(
+    ended?.attributes["superstep.vertex.status"],
+    "suspended",
+    "it is exported while its step goes on",
+  );
   await runner.answer("r", wait!.waitId, true);
   await lab.clock.settle();
   slow.open();
@@ -306,12 +312,14 @@ test("a lost run is the error of the segment that lost it; the process that took
 test("a takeover within one process keeps both segments, each with its own end", async () => {
   const { lab, spans, hooks } = tracedLab();
   let calls = 0;
-  const graph = lab.graph({ a: { body: () => ++calls === 1 ? gate().promise : 0 } });
+  const begin = gate();
+  const graph = lab.graph({ a: { body: () => ++calls === 1 ? gate().promise : begin.promise } });
   const runner = lab.engine(graph, { hooks });
   const first = runner.run(INPUT, { runId: "r" });
   await lab.clock.settle();
   const second = runner.resume("r", { takeover: true });
   await lab.fails(first, "OwnershipLostError");
+  begin.open();
   assert.equal((await lab.drive(second)).status, "completed");
   const segments = named(await spans(), "run g");
   assert.deepEqual(segments.map((s) => s.attributes["superstep.run.status"]), ["running", "completed"]);
