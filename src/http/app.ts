@@ -5,6 +5,7 @@ import { compile } from "../compile.ts";
 import type { Logger } from "../engine/events.ts";
 import { positive, span } from "../engine/options.ts";
 import { BuildError } from "../errors.ts";
+import { crowded } from "../runtime/crowd.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { Api, Env } from "./api.ts";
 import type { AppType } from "./contract.ts";
@@ -89,7 +90,7 @@ function apiOf(options: AppOptions): Api {
     runtime = systemRuntime,
     logger = consoleLogger,
   } = options;
-  const { expose = {}, events = {}, signal } = options;
+  const { expose = {}, events = {} } = options;
   const compiled = workflows.map((workflow) => {
     if (store === undefined) {
       throw new BuildError("createApp", "there is no store; give `store: await denoKv(path)`");
@@ -106,7 +107,7 @@ function apiOf(options: AppOptions): Api {
     expose: { state: expose.state ?? true, causes: expose.causes ?? false },
     runtime,
     logger,
-    signal,
+    signal: endOf(options.signal),
     streams: {
       heartbeat: time("heartbeat", 15_000),
       poll: time("poll", 1_000),
@@ -115,6 +116,16 @@ function apiOf(options: AppOptions): Api {
       limit: positive(events.limit, 1_000, "createApp", "events.limit"),
     },
   };
+}
+
+/** Aborted when the app is to end. Every stream and every run that was resumed listens, so the caller's signal is not it. */
+function endOf(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal === undefined) return undefined;
+  const ending = new AbortController();
+  const end = () => ending.abort(signal.reason);
+  if (signal.aborted) end();
+  else signal.addEventListener("abort", end, { once: true });
+  return crowded(ending.signal);
 }
 
 const consoleLogger: Logger = {

@@ -4,6 +4,7 @@ import { isSuperstepError, reasonOf } from "../errors.ts";
 import type { CompiledSchedule } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 import type { RunRecord } from "../model/run.ts";
+import { crowded } from "../runtime/crowd.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";
@@ -96,6 +97,9 @@ export class WorkerLoops implements Worker {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     this.#slots = new Slots(parts.concurrency);
+    // Every run at work and every loop listens.
+    crowded(this.#release.signal);
+    crowded(this.#intake.signal);
     this.#alarm = new Alarm(parts.runtime);
     this.keys = [...parts.runners.values()].map(({ graph }) => ({
       graphId: graph.id,

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { test } from "node:test";
+import { crowded } from "../../src/runtime/crowd.ts";
+
+test("FC-36: any number may listen to a crowded signal without a warning", async () => {
+  const warned: Error[] = [];
+  const warn = (warning: Error) => void warned.push(warning);
+  process.on("warning", warn);
+  const controller = new AbortController();
+  let told = 0;
+  for (let i = 0; i < 100; i++) crowded(controller.signal).addEventListener("abort", () => told++);
+  await new Promise<void>((resolve) => setTimeout(resolve, 5));
+  controller.abort();
+  process.off("warning", warn);
+  assert.deepEqual([told, warned], [100, []]);
+});
