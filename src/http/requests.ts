@@ -7,7 +7,7 @@ import type * as wire from "./wire.ts";
 
 const value = (what: string) => z.unknown().openapi({ description: `${what}: JSON, tagged where need be` });
 const Tag = z.string().min(1).max(128);
-const Tags = z.array(Tag).max(64);
+const Tags = z.array(Tag).max(64).readonly();
 const MaxSteps = z.int().min(1);
 
 /** The most entries of a page. */
@@ -131,7 +131,7 @@ export const ForkRequest = z.strictObject({
 export const StateRequest = z.strictObject({
   state: value("A state").optional(),
   set: fields("Values by field").optional(),
-  unset: z.array(z.string()).optional(),
+  unset: z.array(z.string()).readonly().optional(),
 }).refine(
   (body) => "state" in body ? !("set" in body || "unset" in body) : "set" in body || "unset" in body,
   {

@@ -391,5 +391,5 @@ export interface StateRequest {
 /** How to answer a wait. */
 export interface AnswerRequest {
   /** A value that the schema of the wait takes. */
-  readonly value?: unknown;
+  readonly value: unknown;
 }

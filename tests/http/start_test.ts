@@ -261,3 +261,17 @@ test("E11: the runs that resume works on are let go when the app ends", async ()
   );
   assert.equal(aborted, true);
 });
+
+test("I2: an answer is sent as a value; a body without one is refused", async () => {
+  await using s = await site([single("any", (_, ctx) => ctx.answer() ?? ctx.interrupt())]);
+  const { body: { runId } } = await s.post("/v1/graphs/any/runs");
+  const paused = await inStatus(s, runId as string, "interrupted");
+  const [{ waitId }] = paused.body.waits as [{ waitId: string }];
+  const answer = (body: unknown) => s.post<Fault>(`/v1/runs/${runId}/waits/${waitId}/answer`, body);
+  for (const body of [undefined, {}, null, [1]]) {
+    assert.equal((await answer(body)).status, 400, JSON.stringify(body));
+  }
+  assert.equal((await answer({ value: null })).status, 202);
+  const again = await answer({ value: null });
+  assert.deepEqual([again.status, again.body.error.reason], [409, "answered"]);
+});

@@ -8,7 +8,7 @@ const capabilities = createRoute({
   path: "/v1/capabilities",
   operationId: "getCapabilities",
   summary: "What this server is and can do",
-  responses: { 200: json(Capabilities, "What this server can do"), ...fails() },
+  responses: { 200: json(Capabilities, "What this server can do"), ...fails<never>() },
 });
 
 const list = createRoute({
@@ -16,7 +16,7 @@ const list = createRoute({
   path: "/v1/graphs",
   operationId: "listGraphs",
   summary: "The graphs that are served, with their versions",
-  responses: { 200: json(GraphList, "The graphs"), ...fails() },
+  responses: { 200: json(GraphList, "The graphs"), ...fails<never>() },
 });
 
 const topology = createRoute({
