@@ -98,6 +98,15 @@ test("FC-34: an authenticator that hangs denies when its time is over, and what 
   assert.deepEqual([asked.count, clock.pending], [0, 0]);
 });
 
+test("FC-34: an authenticator that has answered leaves no timer behind, whatever it said", async () => {
+  for (const [answer, status] of [[{ id: "joe" }, 200], ["forbidden", 403], [undefined, 401]] as const) {
+    const clock = new VirtualClock();
+    const { app } = await guarded({ auth: () => answer, runtime: clock });
+    assert.equal((await app.request("/v1/graphs")).status, status);
+    assert.equal(clock.pending, 0);
+  }
+});
+
 test("FC-34: another tenant is forbidden on every route, before anything of the store is read", async () => {
   const { app, asked } = await guarded({ auth: () => "forbidden" });
   for (const [method, path] of await everyRoute()) {
