@@ -17,7 +17,7 @@ type AnyFault = 400 | 401 | 403 | 500 | 503;
  *
  * @internal
  */
-type BodyFault = 413 | 415;
+type BodyFault = 408 | 413 | 415;
 
 /**
  * A call of a route: what it takes, and its answers by status.

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { listen, type Listening } from "../../src/http/listen.ts";
 import { inStatus, single, type Site, site, until } from "../http/support.ts";
+import { VirtualClock } from "../../src/testing/virtual_clock.ts";
 import { head, raw, type RawAnswer } from "../http/wire.ts";
 
 const LIMIT = 256 * 1024;
@@ -198,4 +199,26 @@ test("FC-29: a request whose body never ends holds nothing but its connection", 
   assert.equal((await post(server.port, "/v1/graphs/any/runs", "{}")).status, 202);
   await server.close();
   await s.close();
+});
+
+test("FC-29: a body that does not come in time is left, and its request answered", async () => {
+  const clock = new VirtualClock();
+  await using s = await site([single("any", () => 0)], { work: false, runtime: clock });
+  let left = false;
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
+    cancel: () => void (left = true),
+  });
+  const request = new Request("http://localhost/v1/graphs/any/runs", {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "application/json" },
+    duplex: "half",
+  } as RequestInit);
+  const answered = Promise.resolve(s.app.fetch(request));
+  await clock.advance("29s");
+  assert.equal(left, false);
+  await clock.advance("1s");
+  const { status } = await answered;
+  assert.deepEqual([status, left, clock.pending], [408, true, 0]);
 });

@@ -16,7 +16,7 @@ const resume = createRoute({
   description:
     "The run is claimed by this server, which works on it from then on; it answers as soon as that stands.",
   request: { params, body: takes(ResumeRequest) },
-  responses: { 202: json(RunRef, "The run goes on"), ...fails(404, 409, 413, 415, 422) },
+  responses: { 202: json(RunRef, "The run goes on"), ...fails(404, 408, 409, 413, 415, 422) },
 });
 
 const cancel = createRoute({
@@ -25,7 +25,7 @@ const cancel = createRoute({
   operationId: "cancelRun",
   summary: "Ends a run for good",
   request: { params, body: takes(CancelRequest) },
-  responses: { 200: json(CancelledRun, "How the run ended"), ...fails(404, 409, 413, 415) },
+  responses: { 200: json(CancelledRun, "How the run ended"), ...fails(404, 408, 409, 413, 415) },
 });
 
 const fork = createRoute({
@@ -39,7 +39,7 @@ const fork = createRoute({
       ...json(RunRef, "The new run"),
       headers: z.object({ Location: z.string().openapi({ description: "Where the new run is" }) }),
     },
-    ...fails(404, 409, 413, 415, 422),
+    ...fails(404, 408, 409, 413, 415, 422),
   },
 });
 
@@ -49,7 +49,7 @@ const state = createRoute({
   operationId: "editState",
   summary: "Edits the state of a run that no process is at work on",
   request: { params, body: takes(StateRequest) },
-  responses: { 200: json(RunBody, "The run as it is then"), ...fails(404, 409, 413, 415, 422) },
+  responses: { 200: json(RunBody, "The run as it is then"), ...fails(404, 408, 409, 413, 415, 422) },
 });
 
 /** Routes that move runs. */

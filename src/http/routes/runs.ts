@@ -31,7 +31,7 @@ const start = createRoute({
   responses: {
     200: { ...json(RunBody, "What the run came to, as it did so within `wait`"), headers: location },
     202: { ...json(RunRef, "The run goes on"), headers: location },
-    ...fails(404, 409, 413, 415, 422),
+    ...fails(404, 408, 409, 413, 415, 422),
   },
 });
 

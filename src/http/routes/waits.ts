@@ -22,7 +22,7 @@ const answer = createRoute({
   request: { params: z.object({ run_id: RunId, wait_id: WaitId }), body: takes(AnswerRequest) },
   responses: {
     202: json(Accepted, "The answer is accepted for good, and the run goes on"),
-    ...fails(404, 409, 413, 415, 422),
+    ...fails(404, 408, 409, 413, 415, 422),
   },
 });
 
