@@ -13,8 +13,6 @@ import { HttpFault } from "./faults.ts";
 export async function readBody(c: Context, limit: number, runtime: Runtime): Promise<void> {
   const { method, headers, url } = c.req.raw;
   if (method === "GET" || method === "HEAD") return;
-  const announced = Number(headers.get("content-length") ?? 0);
-  if (announced > limit) throw new HttpFault("BODY_TOO_LARGE");
   const bytes = await bytesOf(c.req.raw, limit, runtime);
   if (bytes.byteLength > 0) {
     const isJson = /^application\/json *(;|$)/i.test(headers.get("content-type") ?? "");

@@ -74,6 +74,8 @@ test("OBS-13, OBS-14, OBS-15, OBS-16: history comes in pages by revision, from 0
   assert.equal(most.checkpoints.length, 1000);
   const rest = await history(s, runId, `?from_revision=${most.next_revision}&limit=1000`);
   assert.equal(rest.done, true);
+  const states = await history(s, runId, "?limit=1000&include_state=true");
+  assert.deepEqual([states.checkpoints.length, states.next_revision, states.done], [50, 50, false]);
   const none = await history(s, runId, `?from_revision=${rest.next_revision}`);
   assert.deepEqual(none, { checkpoints: [], next_revision: rest.next_revision, done: true });
 });
@@ -123,6 +125,11 @@ test("OBS-19, OBS-20, OBS-21: states, outputs and answers are in a history only 
         approved: true,
       });
     }
+    const stream = await (await s.app.request(`/v1/runs/${runId}/events`)).text();
+    assert.ok(
+      !stream.includes("hunter2") && !stream.includes('"state"'),
+      "a stream tells what happens, not with what",
+    );
     const allowed = (await s.get(`/v1/runs/${runId}`)).body;
     assert.equal("state" in allowed, (options.expose?.state ?? true) && options.auth === undefined || shown);
     assert.equal("state" in (await s.get(`/v1/runs/${runId}?include_state=false`)).body, false);

@@ -169,6 +169,10 @@ test("FC-29: bodies that are too large or malformed are refused, no run is creat
   assert.equal((await json(bomb)).status, 400);
   assert.equal((await json(Uint8Array.of(0x22, 0xff, 0xfe, 0x22))).status, 400);
   assert.equal((await json(Uint8Array.of(0xed, 0xa0, 0x80))).status, 400);
+  const repaired = new TextEncoder().encode('{"input": {"x": "?"}}').map((byte) =>
+    byte === 0x3f ? 0xff : byte
+  );
+  assert.equal((await json(repaired)).status, 400);
   assert.equal((await json('{"input": {"x": "\\ud800"}}')).status, 422);
   assert.equal((await json(`{"input": {"x": ${"[".repeat(100_000)}${"]".repeat(100_000)}}}`)).status, 400);
   assert.equal((await json(`${"[".repeat(100_000)}`)).status, 400);

@@ -260,8 +260,10 @@ test("FC-34: a page of another origin changes nothing, unless its origin is allo
   assert.equal((await app.request("/v1/runs", preflight)).headers.get("Access-Control-Allow-Origin"), null);
   const allowed = await shared.request("/v1/runs", preflight);
   assert.equal(allowed.headers.get("Access-Control-Allow-Origin"), "https://admin.example");
-  const read = await app.request("/v1/runs", { headers: { Origin: "https://evil.example" } });
-  assert.deepEqual([read.status, read.headers.get("Access-Control-Allow-Origin")], [200, null]);
+  for (const method of ["GET", "HEAD"]) {
+    const read = await app.request("/v1/runs", { method, headers: { Origin: "https://evil.example" } });
+    assert.deepEqual([read.status, read.headers.get("Access-Control-Allow-Origin")], [200, null]);
+  }
 });
 
 test("W2: every answer says how it may be used: no page, no frame, no guessing of types, no storing", async () => {

@@ -180,3 +180,42 @@ test("FC-35: a fault ends the stream cleanly and is told of, so that its reader 
   assert.equal(await t.next(), undefined);
   assert.deepEqual([t.state.failed, t.state.left, t.clock.pending], [[fault], 1, 0]);
 });
+
+test("FC-35: what happens to the records after the stream has ended is nobody's fault, and the app's signal is left", async () => {
+  const stop = new AbortController();
+  let listening = 0;
+  const { signal } = stop;
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  signal.addEventListener = ((type: "abort", listener: () => void) => {
+    listening++;
+    add(type, listener);
+  }) as typeof signal.addEventListener;
+  signal.removeEventListener = ((type: "abort", listener: () => void) => {
+    listening--;
+    remove(type, listener);
+  }) as typeof signal.removeEventListener;
+  const failed: unknown[] = [];
+  const stream = eventStream(
+    {
+      // deno-lint-ignore require-yield
+      async *records(leaving) {
+        await new Promise<void>((resolve) => leaving.addEventListener("abort", () => resolve()));
+        throw new Error("the store was closed meanwhile");
+      },
+      show: () => ({}),
+      signal,
+      closed: () => {},
+      failed: (error) => void failed.push(error),
+    },
+    TIMES,
+    new VirtualClock(),
+  );
+  const reader = stream.getReader();
+  await reader.read();
+  assert.equal(listening, 1);
+  const reading = reader.read();
+  await reader.cancel();
+  await reading;
+  await new Promise<void>((resolve) => setTimeout(resolve, 1));
+  assert.deepEqual([listening, failed], [0, []]);
+});
