@@ -10,7 +10,7 @@ import { POLL_MS } from "./ownership.ts";
 
 /** Options of `follow`. */
 export interface FollowOptions {
-  /** The first revision; at most the one that comes next. @default 0 */
+  /** The first revision; at most the one that comes next. Where it is kept no more, the first that is. @default 0 */
   readonly from?: number;
   /** How often the store is asked whether another process has appended, at least. @default "1s" */
   readonly poll?: Duration;

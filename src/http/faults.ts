@@ -154,7 +154,7 @@ function detailsOf(
   fault: SuperstepError,
   { explains = false }: Meaning,
 ): Omit<ErrorBody["error"], "code" | "message" | "retryable"> {
-  const { issues, reason, revision, waits } = fault.fields as Readonly<Record<string, unknown>>;
+  const { first, issues, reason, revision, waits } = fault.fields as Readonly<Record<string, unknown>>;
   const isAnswer = fault.code === "ANSWER";
   return {
     ...(Array.isArray(issues)
@@ -164,6 +164,7 @@ function detailsOf(
       : explains
       ? { issues: [{ path: pathOf(fault), message: reasonOf(fault) }] }
       : {}),
+    ...(fault.code === "CHECKPOINT_NOT_FOUND" && typeof first === "number" ? { first } : {}),
     ...(isAnswer && typeof reason === "string" ? { reason } : {}),
     ...(isAnswer && typeof revision === "number" ? { revision } : {}),
     ...(isAnswer && Array.isArray(waits) ? { waits: waits.map(String) } : {}),

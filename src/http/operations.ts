@@ -1,6 +1,6 @@
 import type { ResumeOptions } from "../engine/options.ts";
 import type { RunView } from "../engine/result.ts";
-import { reasonOf, ResumeTerminalError } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import { fromJson } from "../model/json.ts";
 import type { RunRecord } from "../model/run.ts";
 import type { Api } from "./api.ts";
@@ -12,10 +12,9 @@ import type { ForkRequest, ResumeRequest, StateRequest } from "./wire.ts";
 export async function resumed(
   { logger, signal }: Api,
   runner: HttpRunner,
-  { runId, status }: RunRecord,
+  { runId }: RunRecord,
   { answers, ...request }: ResumeRequest,
 ): Promise<void> {
-  if (status === "completed" || status === "cancelled") throw new ResumeTerminalError(runId, status);
   const options: ResumeOptions = {
     ...request,
     ...("payload" in request ? { payload: fromJson(request.payload, "the payload") } : {}),

@@ -40,6 +40,7 @@ export const ErrorBody = z.object({
     issues: list(z.object({ path: z.string(), message: z.string() })).optional(),
     reason: z.string().optional(),
     revision: count.optional(),
+    first: count.optional(),
     waits: list(z.string()).optional(),
   }),
 }).openapi("Error") satisfies Of<wire.ErrorBody>;

@@ -319,6 +319,8 @@ export interface ErrorBody {
     readonly reason?: string;
     /** The revision at which another answer was accepted. */
     readonly revision?: number;
+    /** The first revision that is kept, where an earlier one was asked for. */
+    readonly first?: number;
     /** The open waits that an answer must choose from. */
     readonly waits?: readonly string[];
   };

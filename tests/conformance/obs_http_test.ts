@@ -80,6 +80,27 @@ test("OBS-13, OBS-14, OBS-15, OBS-16: history comes in pages by revision, from 0
   assert.deepEqual(none, { checkpoints: [], next_revision: rest.next_revision, done: true });
 });
 
+test("H4, OBS-14: the beginning of a history that was cut off is the first revision that is kept, which an earlier one names", async () => {
+  await using s = await site([loop()]);
+  const runId = await long(s, 300);
+  await s.runners[0]!.retain(runId, 5);
+  const whole = await history(s, runId, "?limit=1000");
+  const [first] = revisions(whole);
+  assert.ok(first! > 0);
+  for (const query of ["", "?from_revision=0"]) {
+    assert.equal(revisions(await history(s, runId, query))[0], first);
+  }
+  const gone = await s.get<Fault>(`/v1/runs/${runId}/history?from_revision=${first! - 1}`);
+  assert.deepEqual([gone.status, gone.body.error.first], [404, first]);
+  const stop = new AbortController();
+  const seen: number[] = [];
+  for await (const { revision } of s.runners[0]!.follow(runId, { signal: stop.signal })) {
+    seen.push(revision);
+    if (revision === revisions(whole).at(-1)) stop.abort();
+  }
+  assert.deepEqual(seen, revisions(whole));
+});
+
 test("OBS-17: paging while the run appends shows every revision once", async () => {
   await using s = await site([loop()]);
   const { body } = await s.post("/v1/graphs/loop/runs", { maxSteps: 300 });

@@ -100,6 +100,21 @@ test("W2: a stream that the server refuses for good ends in its error; one that 
   assert.ok(seen.length > 1 && calls === 4);
 });
 
+test("W2: what a server tells again is passed over, and of a run that is over and seen there is nothing to follow", async () => {
+  await using s = await site([single("echo", () => 0)]);
+  const { body: { runId } } = await s.post("/v1/graphs/echo/runs");
+  await inStatus(s, runId as string, "completed");
+  const again = createClient("http://localhost", {
+    fetch: ((input: string, init?: RequestInit) =>
+      s.app.request(input.replace(/\?.*/, ""), init)) as typeof fetch,
+  });
+  const seen: number[] = [];
+  for await (const { revision } of events(again, runId as string, { from: 1 })) seen.push(revision);
+  assert.equal(seen[0], 1);
+  const from = seen.at(-1)! + 1;
+  for await (const _ of events(clientOf(s), runId as string, { from })) assert.fail("there is no more");
+});
+
 test("W2: following ends when it is aborted, without an error", async () => {
   await using s = await site([single("waits", (_, ctx) => ctx.interrupt())]);
   const { body: { runId } } = await s.post("/v1/graphs/waits/runs");

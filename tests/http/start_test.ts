@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromJson, toJson } from "../../src/model/json.ts";
 import { approval, type Fault, inStatus, single, site, until } from "./support.ts";
+import { VirtualClock } from "../../src/testing/virtual_clock.ts";
 import { gate } from "../support/graphs.ts";
 
 const echo = () => single("echo", (state) => state.n);
@@ -20,6 +21,19 @@ test("W2: wait answers with the result when it is there in time, also of a run t
     ]);
     assert.equal(paused.headers.get("Location"), `/v1/runs/${(paused.body.run as { runId: string }).runId}`);
   }
+});
+
+test("W2: waiting ends as soon as the run pauses, and leaves no timer behind", async () => {
+  const clock = new VirtualClock();
+  await using s = await site([approval()], { runtime: clock, work: false });
+  const begun = clock.now();
+  const answered = s.post("/v1/graphs/approval/runs?wait=60s", { input: { question: "?" } });
+  await clock.settle();
+  const [handle] = await clock.drive(s.runners[0]!.recover());
+  await clock.drive(handle!.result());
+  assert.equal((await clock.drive(answered)).status, 200);
+  assert.ok(clock.now() - begun < 5_000, `${clock.now() - begun} ms`);
+  assert.equal(clock.pending, 0);
 });
 
 test("W2: when the time to wait is over, the answer is that the run goes on", async () => {
@@ -68,6 +82,16 @@ test("W2: a key that was used is refused with another input, tags, deadline, or 
   // Two callers, whose names and keys give the same text when they are put together.
   const [one, two] = [await start(body, "a", "bc"), await start(body, "ab", "c")];
   assert.notEqual(one.body.runId, two.body.runId);
+});
+
+test("H4: a key is that of its run also when the beginning of its history was cut off", async () => {
+  await using s = await site([single("loop", () => 0, { pick: () => "only" })]);
+  const key = { "Idempotency-Key": "k" };
+  const start = () => s.post("/v1/graphs/loop/runs", { maxSteps: 300 }, key);
+  const { body: { runId } } = await start();
+  await inStatus(s, runId as string, "interrupted");
+  await s.runners[0]!.retain(runId as string, 5);
+  assert.deepEqual((await start()).body.runId, runId);
 });
 
 test("W2: a key that is none is refused", async () => {
@@ -260,6 +284,7 @@ test("E11: the runs that resume works on are let go when the app ends", async ()
     ((await s.get(`/v1/runs/${runId}`)).body.run as { owner?: string }).owner === undefined
   );
   assert.equal(aborted, true);
+  assert.ok(s.warnings.some(({ message, fields }) => /was let go/.test(message) && fields.runId === runId));
 });
 
 test("I2: an answer is sent as a value; a body without one is refused", async () => {

@@ -125,6 +125,7 @@ export interface Fault {
     readonly retryable: boolean;
     readonly issues?: readonly { readonly path: string; readonly message: string }[];
     readonly reason?: string;
+    readonly first?: number;
   };
 }
 

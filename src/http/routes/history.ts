@@ -50,9 +50,9 @@ export function historyRoutes(api: Api) {
       const { runner, run } = await served.find(run_id, { anyVersion: !sight.state });
       const from = Number(from_revision);
       const most = sight.state ? Math.min(limitOf(limit), STATES_PER_PAGE) : limitOf(limit);
-      const { rows, cursor } = from > run.revision
-        ? { rows: [] }
-        : await runner.history(run_id, { from, limit: most });
+      // From the beginning means from the first revision that is kept.
+      const page = { limit: most, ...(from === 0 ? {} : { from }) };
+      const { rows, cursor } = from > run.revision ? { rows: [] } : await runner.history(run_id, page);
       const checkpoints = rows.map((row) => checkpointOf(row, sight));
       if (sight.state) {
         for (const [i, { revision }] of checkpoints.entries()) {
