@@ -6,13 +6,16 @@ const LOUDEST: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];
 /** What pictures show of a run: the vertices of the newest step by how they stand, those that ran before as done. */
 export function statusesOf(checkpoint: Checkpoint): Readonly<Record<string, ExecutionStatus>> {
   const statuses = new Map<string, ExecutionStatus>(checkpoint.path.map((id) => [id, "done"]));
-  for (const id of checkpoint.frontier) {
-    const found = [...checkpoint.executions.values()].filter((x) => x.vertexId === id).map((x) => x.status);
-    const all = checkpoint.maps.get(id)?.count ?? 1;
-    const rest: ExecutionStatus = found.length === all && found.every((s) => s === "done")
-      ? "done"
-      : "pending";
-    statuses.set(id, LOUDEST.find((status) => found.includes(status)) ?? rest);
+  const counts = new Map<string, Map<ExecutionStatus, number>>(
+    checkpoint.frontier.map((id) => [id, new Map()]),
+  );
+  for (const { vertexId, status } of checkpoint.executions.values()) {
+    const found = counts.get(vertexId);
+    found?.set(status, (found.get(status) ?? 0) + 1);
+  }
+  for (const [id, found] of counts) {
+    const rest = found.get("done") === (checkpoint.maps.get(id)?.count ?? 1) ? "done" : "pending";
+    statuses.set(id, LOUDEST.find((status) => found.has(status)) ?? rest);
   }
   return Object.fromEntries(statuses);
 }

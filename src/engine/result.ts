@@ -7,13 +7,14 @@ import {
   UndeclaredTargetError,
   VertexError,
 } from "../errors.ts";
-import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, type ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, InterruptReason, RunRecord } from "../model/run.ts";
 import type { WaitKind } from "../model/wait.ts";
 import { foldSoFar, type StateRules } from "./fold.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
+import { statusesOf } from "./picture.ts";
 import { pausedFailures } from "./step.ts";
 import { nextDue, stepVertices } from "./superstep.ts";
 
@@ -45,6 +46,8 @@ export interface ResultBase<S> {
   readonly state: S;
   /** The vertices that ran, in order; the newest 1 000 of them. */
   readonly path: readonly string[];
+  /** How the vertices stand that have begun, by id: those of steps before the newest are done. */
+  readonly vertices: Readonly<Record<string, ExecutionStatus>>;
 }
 
 /** The run reached a finish and nothing is left to run. */
@@ -144,7 +147,7 @@ export function viewOf<S>(
   const state = checkpoint.phase === "routed" || checkpoint.folded
     ? cursor.state
     : foldSoFar(stepVertices(graph, checkpoint), checkpoint, cursor.state, rules);
-  const base = { run, state, path };
+  const base = { run, state, path, vertices: statusesOf(checkpoint) };
   switch (run.status) {
     case "running":
     case "completed":

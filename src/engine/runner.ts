@@ -1,5 +1,5 @@
 import { retainLast } from "../checkpoint/retention.ts";
-import type { StateValidator } from "../checkpoint/validate.ts";
+import { jsonSchemaOf, type StateValidator } from "../checkpoint/validate.ts";
 import { CheckpointNotFoundError, RunAbortedError } from "../errors.ts";
 import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
@@ -80,6 +80,11 @@ export class Runner<S, I = unknown> {
   /** The store that its runs are kept in. */
   get store(): Store {
     return this.#store;
+  }
+
+  /** The JSON Schema of the inputs that runs are started with, for forms; `undefined` where the schema has none. */
+  get inputSchema(): unknown {
+    return jsonSchemaOf(this.#engine.graph.schema);
   }
 
   /** The graph as plain JSON: exactly what its version is made of, with labels. */

@@ -20,32 +20,35 @@ export type { Json } from "../model/json.ts";
 export type { AppType, Routes } from "./contract.ts";
 export type {
   Accepted,
-  AnswerRequest,
   CancelledRun,
-  CancelRequest,
   Capabilities,
   Cause,
   Checkpoint,
   CheckpointEvent,
   ErrorBody,
   Failure,
-  ForkRequest,
+  GraphBody,
   GraphList,
   HaltInfo,
   HistoryPage,
   InboxWait,
   Issue,
-  ResumeRequest,
   RunBody,
   RunInfo,
   RunPage,
   RunRef,
   RunRow,
   RunWait,
-  StartRequest,
-  StateRequest,
   WaitPage,
 } from "./wire.ts";
+export type {
+  AnswerRequest,
+  CancelRequest,
+  ForkRequest,
+  ResumeRequest,
+  StartRequest,
+  StateRequest,
+} from "./wire_requests.ts";
 
 /** Options of {@link createClient}. */
 export interface ClientOptions {

@@ -1,7 +1,7 @@
 import type { Env, Hono } from "hono";
-import type { Topology } from "../graph/mod.ts";
 import type { InterruptReason, RunStatus } from "../model/run.ts";
 import type * as wire from "./wire.ts";
+import type * as requests from "./wire_requests.ts";
 
 /** @internal */
 type Nothing = Record<never, never>;
@@ -47,14 +47,14 @@ export type Routes = {
   "/v1/capabilities": { $get: Call<Nothing, { 200: wire.Capabilities }> };
   "/v1/graphs": { $get: Call<Nothing, { 200: wire.GraphList }> };
   "/v1/graphs/:graph_id/topology": {
-    $get: Call<Graph & Query<{ version?: string | undefined }>, { 200: Topology }, 404>;
+    $get: Call<Graph & Query<{ version?: string | undefined }>, { 200: wire.GraphBody }, 404>;
   };
   "/v1/graphs/:graph_id/runs": {
     $post: Call<
       & Graph
       & Query<{ version?: string | undefined; wait?: string | undefined }>
       & Headers<{ "idempotency-key"?: string | undefined }>
-      & Json<wire.StartRequest>,
+      & Json<requests.StartRequest>,
       { 200: wire.RunBody; 202: wire.RunRef },
       404 | 409 | 422 | BodyFault
     >;
@@ -121,16 +121,16 @@ export type Routes = {
       };
   };
   "/v1/runs/:run_id/resume": {
-    $post: Call<Run & Json<wire.ResumeRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;
+    $post: Call<Run & Json<requests.ResumeRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;
   };
   "/v1/runs/:run_id/cancel": {
-    $post: Call<Run & Json<wire.CancelRequest | null>, { 200: wire.CancelledRun }, 404 | 409 | BodyFault>;
+    $post: Call<Run & Json<requests.CancelRequest | null>, { 200: wire.CancelledRun }, 404 | 409 | BodyFault>;
   };
   "/v1/runs/:run_id/fork": {
-    $post: Call<Run & Json<wire.ForkRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;
+    $post: Call<Run & Json<requests.ForkRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;
   };
   "/v1/runs/:run_id/state": {
-    $patch: Call<Run & Json<wire.StateRequest>, { 200: wire.RunBody }, 404 | 409 | 422 | BodyFault>;
+    $patch: Call<Run & Json<requests.StateRequest>, { 200: wire.RunBody }, 404 | 409 | 422 | BodyFault>;
   };
   "/v1/waits": {
     $get: Call<
@@ -147,7 +147,7 @@ export type Routes = {
   };
   "/v1/runs/:run_id/waits/:wait_id/answer": {
     $post: Call<
-      { param: { run_id: string; wait_id: string } } & Json<wire.AnswerRequest>,
+      { param: { run_id: string; wait_id: string } } & Json<requests.AnswerRequest>,
       { 202: wire.Accepted },
       404 | 409 | 422 | BodyFault
     >;

@@ -6,7 +6,7 @@ import type { RunRecord } from "../model/run.ts";
 import type { Api } from "./api.ts";
 import { HttpFault } from "./faults.ts";
 import type { HttpRunner } from "./served.ts";
-import type { ForkRequest, ResumeRequest, StateRequest } from "./wire.ts";
+import type { ForkRequest, ResumeRequest, StateRequest } from "./wire_requests.ts";
 
 /** Claims a run and goes on with it in this process; resolves when the claim stands, or when there is nothing to do. */
 export async function resumed(

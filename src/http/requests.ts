@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { toMs } from "../model/durations.ts";
 import { GraphId, type Of, Reason, RunId, Status, Version } from "./schemas.ts";
-import type * as wire from "./wire.ts";
+import type * as wire from "./wire_requests.ts";
 
 /** What requests may hold. Whatever they do not name is refused, not ignored. */
 

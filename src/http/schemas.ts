@@ -57,7 +57,7 @@ export const GraphList = z.object({
 
 const edge = z.object({ from: z.string(), to: z.string() });
 
-export const Topology = z.object({
+export const GraphBody = z.object({
   id: GraphId,
   version: Version,
   entry: z.string(),
@@ -71,7 +71,8 @@ export const Topology = z.object({
   edges: list(edge),
   conditions: list(z.object({ from: z.string(), targets: list(z.string()) })),
   errorRoutes: list(edge),
-}).openapi("Topology");
+  input: z.unknown().openapi({ description: "The JSON Schema of the input, where one exists" }).optional(),
+}).openapi("Graph") satisfies Of<wire.GraphBody>;
 
 const ref = { runId: RunId, graphId: GraphId, graphVersion: Version };
 
@@ -145,7 +146,10 @@ export const RunBody = z.object({
   status: Status,
   state: value("The state").optional(),
   path: list(z.string()),
+  vertices: z.record(z.string(), z.enum(["pending", "suspended", "backoff", "done", "failed"])),
   reason: Reason.optional(),
+  due: time.optional(),
+  answered: list(z.string()).optional(),
   waits: list(RunWait).optional(),
   failures: list(Failure).optional(),
   halt: Halt.optional(),

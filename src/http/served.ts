@@ -24,6 +24,8 @@ export interface HttpRunner {
   readonly graph: { readonly id: string; readonly version: string };
   /** Where they are kept. */
   readonly store: Store;
+  /** As {@link Runner.inputSchema}. */
+  readonly inputSchema: unknown;
   /** As {@link Runner.topology}. */
   topology(): Topology;
   /** As {@link Runner.submit}. */

@@ -7,7 +7,7 @@ import type { RunRecord } from "../model/run.ts";
 import type { Api } from "./api.ts";
 import type { Caller } from "./auth.ts";
 import type { HttpRunner } from "./served.ts";
-import type { StartRequest } from "./wire.ts";
+import type { StartRequest } from "./wire_requests.ts";
 
 /**
  * Stores a run as a request asks for. The same key of the same caller, for the same graph and with the same body, is the

@@ -4,6 +4,7 @@ import type { ItemFailure, VertexFailure } from "../model/failure.ts";
 import { toJson } from "../model/json.ts";
 import type { Halt, InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { CatalogRow, Page } from "../store/store.ts";
+import type { HttpRunner } from "./served.ts";
 import type * as wire from "./wire.ts";
 
 /** What a caller may see of a run. */
@@ -19,6 +20,12 @@ export function runInfo({ inputDigest: _, ...run }: RunRecord): wire.RunInfo {
   return run;
 }
 
+/** A graph with what its runs are started with. */
+export function graphBody(runner: HttpRunner): wire.GraphBody {
+  const { inputSchema: input } = runner;
+  return { ...runner.topology(), ...(input === undefined ? {} : { input }) };
+}
+
 /** What is told of a run that was moved and goes on by itself. */
 export function runRef({ runId, graphId, graphVersion, status }: RunRecord): wire.RunRef {
   return { runId, graphId, graphVersion, status };
@@ -26,13 +33,16 @@ export function runRef({ runId, graphId, graphVersion, status }: RunRecord): wir
 
 /** A run as far as it may be seen. */
 export function runBody(view: RunView<unknown>, sight: Sight): wire.RunBody {
-  const { run, status, path } = view;
-  const base = { run: runInfo(run), status, ...(sight.state ? { state: toJson(view.state) } : {}), path };
+  const { run, status, path, vertices } = view;
+  const state = sight.state ? { state: toJson(view.state) } : {};
+  const base = { run: runInfo(run), status, ...state, path, vertices };
   if (view.status === "cancelled") return { ...base, cancelReason: view.cancelReason };
   if (view.status !== "interrupted") return base;
   return {
     ...base,
     reason: view.reason,
+    ...(view.due === undefined ? {} : { due: view.due }),
+    answered: view.answered,
     waits: view.waits.map(({ info, ...wait }) => info === undefined ? wait : { ...wait, info: toJson(info) }),
     failures: view.failures.map(({ error: _, failure, ...rest }) => ({
       ...rest,

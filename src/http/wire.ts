@@ -1,3 +1,5 @@
+import type { Topology } from "../graph/mod.ts";
+import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { HaltKind, InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
 
 /**
@@ -20,6 +22,12 @@ export interface Capabilities {
 export interface GraphList {
   /** Each graph once. */
   readonly graphs: readonly { readonly graphId: string; readonly versions: readonly string[] }[];
+}
+
+/** A graph as plain data, and what its runs are started with. */
+export interface GraphBody extends Topology {
+  /** The JSON Schema of the input, where one exists. */
+  readonly input?: unknown;
 }
 
 /** A run that was taken in or moved; it goes on by itself. */
@@ -87,8 +95,14 @@ export interface RunBody {
   readonly state?: unknown;
   /** The vertices that ran, in order; the newest 1 000 of them. */
   readonly path: readonly string[];
+  /** How the vertices that have begun stand, by id; those of steps before the newest are done. */
+  readonly vertices: Readonly<Record<string, ExecutionStatus>>;
   /** Why it is interrupted, if it is. */
   readonly reason?: InterruptReason;
+  /** When it goes on by itself, if it does. */
+  readonly due?: number;
+  /** The ids of the waits whose answer is accepted, and taken in by whoever goes on with the run. */
+  readonly answered?: readonly string[];
   /** The waits that are open. */
   readonly waits?: readonly RunWait[];
   /** What failed for good. */
@@ -332,66 +346,4 @@ export interface Issue {
   readonly path: string;
   /** In words. */
   readonly message: string;
-}
-
-/** How to start a run. */
-export interface StartRequest {
-  /** A value that the workflow's schema takes. @default {} */
-  readonly input?: unknown;
-  /** The run. @default a new one, or one derived from `Idempotency-Key` */
-  readonly runId?: string;
-  /** Words by which it is found. */
-  readonly tags?: readonly string[];
-  /** When the run is cancelled if it is not over: a duration from now, or an ISO 8601 time. @default never */
-  readonly deadline?: number | string;
-  /** The most super-steps. @default 10000 */
-  readonly maxSteps?: number;
-}
-
-/** How to go on with a run. */
-export interface ResumeRequest {
-  /** A value: the answer to the one open wait, or with `all` to every one. */
-  readonly payload?: unknown;
-  /** Whether `payload` may answer several waits. @default false */
-  readonly all?: boolean;
-  /** Values by wait id: all are accepted, or none is. */
-  readonly answers?: Readonly<Record<string, unknown>>;
-  /** The most super-steps. */
-  readonly maxSteps?: number;
-  /** Claims the run even though a living process owns it. @default false */
-  readonly takeover?: boolean;
-}
-
-/** How to cancel a run. */
-export interface CancelRequest {
-  /** At most 1 000 characters. @default "requested" */
-  readonly reason?: string;
-}
-
-/** How to fork a run. */
-export interface ForkRequest {
-  /** The number of the newest record, from 0. */
-  readonly revision: number;
-  /** A value: another state for the step to begin with. @default the one that it began with */
-  readonly state?: unknown;
-  /** The run. @default a new one */
-  readonly runId?: string;
-  /** Words by which it is found. @default those of the run that is forked */
-  readonly tags?: readonly string[];
-}
-
-/** How to edit the state of a paused run: a whole one, or some of its fields. */
-export interface StateRequest {
-  /** A value in place of the whole state. */
-  readonly state?: unknown;
-  /** Values by field. */
-  readonly set?: Readonly<Record<string, unknown>>;
-  /** Fields to remove. */
-  readonly unset?: readonly string[];
-}
-
-/** How to answer a wait. */
-export interface AnswerRequest {
-  /** A value that the schema of the wait takes. */
-  readonly value: unknown;
 }

@@ -158,7 +158,15 @@ test("H1: the vertices of a run carry their status, those it has not reached non
     },
     finish: ["d", "later"],
   }));
-  const { run } = interrupted(await e.run(notes()), "errored");
+  const { run, vertices } = interrupted(await e.run(notes()), "errored");
+  assert.deepEqual(vertices, {
+    b: "backoff",
+    d: "done",
+    f: "failed",
+    m: "suspended",
+    s: "suspended",
+    start: "done",
+  }, "as results say it");
   const statuses = (root: XmlElement) =>
     byClass(root, "vertex").map((v) => {
       const [shown] = byClass(v, "status").flatMap((c) => c.children).filter(({ name }) => name === "text");

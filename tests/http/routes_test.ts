@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { approval, inStatus, site } from "./support.ts";
+import { approval, inStatus, single, site } from "./support.ts";
 
 test("W2: a run is started, listed, read, answered and seen to its end over HTTP", async () => {
   await using s = await site([approval()]);
@@ -11,6 +11,7 @@ test("W2: a run is started, listed, read, answered and seen to its end over HTTP
   const paused = await inStatus(s, runId, "interrupted");
   assert.equal(paused.body.reason, "awaiting");
   assert.deepEqual(paused.body.state, { question: "why", draft: "about why" });
+  assert.deepEqual(paused.body.vertices, { draft: "done", review: "suspended" });
   const { body: { runs, done } } = await s.get(
     "/v1/runs?tag=a&status=interrupted&reason=awaiting&graph_id=approval",
   );
@@ -29,4 +30,23 @@ test("W2: a run is started, listed, read, answered and seen to its end over HTTP
   assert.deepEqual(body.state, { question: "why", draft: "about why", approved: true });
   assert.deepEqual(body.path, ["draft", "review"]);
   assert.equal((body.run as { graphVersion: string }).graphVersion, graphVersion);
+});
+
+test("W2: an answer that nobody has taken in yet shows as such, and its wait is open no longer", async () => {
+  await using s = await site([approval()]);
+  await s.post("/v1/graphs/approval/runs", { runId: "r", input: { question: "why" } });
+  const { body } = await inStatus(s, "r", "interrupted");
+  const [{ waitId }] = body.waits as [{ waitId: string }];
+  await s.worker!.stop(0);
+  await s.post(`/v1/runs/r/waits/${waitId}/answer`, { value: { approve: true } });
+  const { body: between } = await s.get("/v1/runs/r");
+  assert.deepEqual([between.status, between.waits, between.answered], ["interrupted", [], [waitId]]);
+});
+
+test("W2: a run tells when it goes on by itself", async () => {
+  await using s = await site([single("naps", (_, ctx) => ctx.sleep("nap", "1h"))]);
+  await s.post("/v1/graphs/naps/runs", { runId: "r" });
+  const { body } = await inStatus(s, "r", "interrupted");
+  const [{ due }] = body.waits as [{ due: number }];
+  assert.deepEqual([body.reason, body.due, body.answered], ["sleeping", due, []]);
 });

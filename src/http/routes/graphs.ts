@@ -1,7 +1,8 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Api, type Env, fails, json } from "../api.ts";
 import { VersionQuery } from "../requests.ts";
-import { Capabilities, GraphId, GraphList, Topology } from "../schemas.ts";
+import { Capabilities, GraphBody, GraphId, GraphList } from "../schemas.ts";
+import { graphBody } from "../views.ts";
 
 const capabilities = createRoute({
   method: "get",
@@ -23,9 +24,9 @@ const topology = createRoute({
   method: "get",
   path: "/v1/graphs/{graph_id}/topology",
   operationId: "getTopology",
-  summary: "A graph as plain data: exactly what its version is made of",
+  summary: "A graph as plain data: exactly what its version is made of, and what its runs are started with",
   request: { params: z.object({ graph_id: GraphId }), query: VersionQuery },
-  responses: { 200: json(Topology, "The graph"), ...fails(404) },
+  responses: { 200: json(GraphBody, "The graph"), ...fails(404) },
 });
 
 /** Routes about graphs. */
@@ -38,7 +39,8 @@ export function graphRoutes({ served }: Api) {
     .openapi(list, (c) => c.json({ graphs: served.graphs }, 200))
     .openapi(topology, (c) => {
       const { graph_id } = c.req.valid("param");
-      return c.json(served.resolve(graph_id, c.req.valid("query").version).topology(), 200);
+      const runner = served.resolve(graph_id, c.req.valid("query").version);
+      return c.json(graphBody(runner), 200);
     });
 }
 
