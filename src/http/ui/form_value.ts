@@ -1,0 +1,179 @@
+/**
+ * The value that a submitted form stands for.
+ *
+ * 1. A value is what was typed, character by character; browsers break the lines of a text area with CR LF, which is read
+ *    as LF. A number that cannot be kept exactly is refused.
+ * 2. An empty text is what {@link meaningsOf} says. In JSON and in lists of numbers empty lines mean nothing; in a list of
+ *    texts each is an item, and the end of the last line begins no other one.
+ * 3. What was typed is not dropped in silence: an object that was filled in and neither chosen nor left out is refused.
+ *    Of variants only the chosen one is read.
+ * 4. Names that the form does not have are not looked at; of several values of a name the first counts.
+ */
+
+import { reasonOf } from "../../errors.ts";
+import { fromJson, type Json } from "../../model/json.ts";
+import type { Issue } from "../wire.ts";
+import {
+  chooserOf,
+  type Field,
+  type GroupField,
+  type JsonField,
+  type ListField,
+  meaningsOf,
+  namesOf,
+  type NumberField,
+  type TextField,
+  type VariantsField,
+} from "./form_fields.ts";
+import { numberOf } from "./form_number.ts";
+import { pathText, type Step } from "./form_path.ts";
+import { timeOf } from "./form_time.ts";
+import { shown } from "./form_words.ts";
+
+/** What was submitted, by name: a map, or the `URLSearchParams` of the body. */
+export interface Entries {
+  get(name: string): string | null | undefined;
+}
+
+/** What a field stands for as tagged JSON, absent when it is left out; or what is wrong with it. */
+export type Read = { readonly value?: Json } | { readonly issues: readonly Issue[] };
+
+/** Reads a field and everything in it. */
+export function read(field: Field, entries: Entries): Read {
+  const reader = new Reader(entries);
+  const value = reader.read(field);
+  if (reader.issues.length > 0) return { issues: reader.issues };
+  return value === undefined ? {} : { value };
+}
+
+/** What a control was submitted with; empty when it was not. */
+export function entryOf(entries: Entries, name: string): string {
+  return (entries.get(name) ?? "").replaceAll("\r\n", "\n");
+}
+
+/** What a form says when nothing is given where something must be. */
+const MISSING = "give a value";
+const UNKNOWN = "choose one of those offered";
+
+class Reader {
+  readonly issues: Issue[] = [];
+  readonly #entries: Entries;
+
+  constructor(entries: Entries) {
+    this.#entries = entries;
+  }
+
+  /** The value, or nothing where it is absent or something is wrong. */
+  read(field: Field): Json | undefined {
+    switch (field.kind) {
+      case "text":
+      case "number":
+      case "list":
+        return this.#typed(field);
+      case "json":
+        return this.#json(field);
+      case "fixed":
+        return field.value;
+      case "group":
+        return this.#group(field);
+      case "variants":
+        return this.#variants(field);
+      case "choice": {
+        const chosen = this.#entry(field.name);
+        if (chosen === "") return field.required ? this.#wrong(field, "choose one") : undefined;
+        const choice = field.choices.find(({ text }) => text === chosen);
+        return choice === undefined ? this.#wrong(field, UNKNOWN) : choice.value;
+      }
+    }
+  }
+
+  #entry(name: string): string {
+    return entryOf(this.#entries, name);
+  }
+
+  #wrong({ path }: Field, message: string, ...within: readonly Step[]): undefined {
+    this.issues.push({ path: pathText([...path, ...within]), message });
+  }
+
+  #typed(field: TextField | NumberField | ListField): Json | undefined {
+    const text = this.#entry(field.name);
+    if (text === "") return this.#empty(field);
+    if (field.kind === "text") return field.input === "date-time" ? timeOf(text) : text;
+    if (field.kind === "list") return this.#list(field, text);
+    const number = numberOf(text, field.isInteger);
+    return "problem" in number ? this.#wrong(field, number.problem) : number.value;
+  }
+
+  #empty(field: TextField | NumberField | ListField): Json | undefined {
+    const meanings = meaningsOf(field);
+    const chosen = this.#entry(chooserOf(field)) || "absent";
+    const meaning = field.nullable ? meanings.find((one) => one === chosen) : meanings[0];
+    switch (meaning) {
+      case "absent":
+        return undefined;
+      case "null":
+        return null;
+      case "blank":
+        return field.kind === "list" ? [] : "";
+      case undefined:
+        return this.#wrong(field, field.nullable ? `${MISSING}, or choose what is meant` : MISSING);
+    }
+  }
+
+  #list(field: ListField, text: string): Json | undefined {
+    const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+    if (field.of === "string") return lines;
+    const items: Json[] = [];
+    for (const line of lines.filter((line) => line.trim() !== "")) {
+      const number = numberOf(line, field.of === "integer");
+      if ("problem" in number) return this.#wrong(field, number.problem, items.length);
+      items.push(number.value);
+    }
+    return items;
+  }
+
+  #json(field: JsonField): Json | undefined {
+    const text = this.#entry(field.name);
+    if (text.trim() === "") return field.required ? this.#wrong(field, `${MISSING}, as JSON`) : undefined;
+    try {
+      const json = JSON.parse(text);
+      fromJson(json, "it");
+      return json;
+    } catch (error) {
+      return this.#wrong(field, `it must be JSON: ${shown(reasonOf(error), 200)}`);
+    }
+  }
+
+  #group({ fields }: GroupField): Json {
+    const entries: [string, Json][] = [];
+    for (const field of fields) {
+      const value = this.read(field);
+      if (value !== undefined) entries.push([field.path.at(-1)!, value]);
+    }
+    // Entries are defined, never assigned: a field such as `__proto__` stays a field.
+    const object = Object.fromEntries(entries);
+    return entries.length === 1 && entries[0]![0].startsWith("$") ? { $plain: object } : object;
+  }
+
+  #variants(field: VariantsField): Json | undefined {
+    const chosen = this.#entries.get(chooserOf(field)) ?? undefined;
+    if (chosen === "null" && field.nullable) return null;
+    if (chosen === "" && !field.required) return undefined;
+    if (chosen === undefined || chosen === "") {
+      if (field.required) return this.#wrong(field, "choose one");
+      return this.#isTouched(field)
+        ? this.#wrong(field, "it is filled in: choose whether it is meant")
+        : undefined;
+    }
+    const option = field.options.find(({ key }) => key === chosen);
+    return option === undefined ? this.#wrong(field, UNKNOWN) : this.read(option.field);
+  }
+
+  #isTouched(field: VariantsField): boolean {
+    const changed = (name: string) => {
+      const text = this.#entry(name);
+      return text !== "" && text !== (field.untouched.get(name) ?? "");
+    };
+    return field.options.some((option) => [...namesOf(option.field)].some(changed));
+  }
+}
