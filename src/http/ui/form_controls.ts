@@ -77,8 +77,7 @@ function input(all: Attributes, text: string): Html {
 
 /** The first line break in a text area is none of its text. */
 function area(all: Attributes, text: string): Html {
-  return html`<textarea${attributes(all)}>
-${text}</textarea>`;
+  return html`<textarea${attributes(all)}>${`\n${text}`}</textarea>`;
 }
 
 /** A number as HTML writes it. */

@@ -1,0 +1,404 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { FormPage, schemaOf, textHeld } from "./form_page.ts";
+
+type Typed = Readonly<Record<string, string>>;
+
+/** A form of the schema that is filled in and submitted; its value must satisfy the schema, which gives it back. */
+function submitted<T extends z.ZodType>(schema: T, typed: Typed = {}): z.output<T> {
+  return schema.parse(new FormPage(schemaOf(schema)).fill(typed).value());
+}
+
+function refused(schema: z.ZodType, typed: Typed = {}): readonly string[] {
+  return new FormPage(schemaOf(schema)).fill(typed).issues().map(({ path, message }) =>
+    `${path}: ${message}`
+  );
+}
+
+test("W3: the form of the approval in the README is two controls, which make its answer", () => {
+  const Verdict = z.object({ by: z.string(), approve: z.boolean() });
+  const page = new FormPage(schemaOf(Verdict));
+  assert.deepEqual(page.names, ["value/by", "value/approve"]);
+  assert.deepEqual(page.texts("legend"), ["approve"]);
+  assert.deepEqual(page.texts("label"), ["by", "Yes", "No"]);
+  assert.deepEqual(submitted(Verdict, { "value/by": "Kim", "value/approve": "true" }), {
+    by: "Kim",
+    approve: true,
+  });
+  assert.deepEqual(refused(Verdict, { "value/by": "Kim" }), ["approve: choose one"]);
+});
+
+test("W3: a text is what was typed, with its spaces and its lines as LF", () => {
+  const Note = z.object({ note: z.string(), line: z.string().max(80) });
+  const page = new FormPage(schemaOf(Note));
+  assert.deepEqual([page.control("value/note").name, page.control("value/line").name], ["textarea", "input"]);
+  assert.equal(page.control("value/line").attributes["maxlength"], "80");
+  const typed = { "value/note": "\n  two\nlines \n", "value/line": " x " };
+  assert.match(new FormPage(schemaOf(Note)).fill(typed).submit().get("value/note")!, /\r\n/);
+  assert.deepEqual(submitted(Note, typed), { note: "\n  two\nlines \n", line: " x " });
+});
+
+test("W3: an empty text is the empty string where that may be, nothing where nothing may be, else it is refused", () => {
+  assert.deepEqual(submitted(z.object({ a: z.string() })), { a: "" });
+  assert.deepEqual(submitted(z.object({ a: z.string().optional() })), {});
+  assert.deepEqual(submitted(z.object({ a: z.email().optional() })), {});
+  assert.deepEqual(submitted(z.object({ a: z.string().default("x") }), { "value/a": "" }), { a: "" });
+  assert.deepEqual(refused(z.object({ a: z.string().min(1), b: z.email(), c: z.number() })), [
+    "a: give a value",
+    "b: give a value",
+    "c: give a value",
+  ]);
+});
+
+test("W3: formats have the controls that browsers have for them, whose values are of the format", () => {
+  const Formats = z.object({
+    mail: z.email(),
+    page: z.url(),
+    day: z.iso.date(),
+    at: z.iso.datetime(),
+    id: z.uuid(),
+  });
+  const page = new FormPage(schemaOf(Formats));
+  const types = page.controls().map(({ attributes }) => attributes["type"]);
+  assert.deepEqual(types, ["email", "url", "date", "datetime-local", "text"]);
+  assert.match(page.texts("p").join(), /UTC/);
+  const filled = submitted(Formats, {
+    "value/mail": "kim@example.com",
+    "value/page": "https://example.com/?a=b&c",
+    "value/day": "2026-02-28",
+    "value/at": "2026-02-28T09:30",
+    "value/id": "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+  });
+  assert.equal(filled.at, "2026-02-28T09:30:00Z");
+  assert.equal(filled.day, "2026-02-28");
+});
+
+test("W3: numbers are kept exactly or refused", () => {
+  const Amount = z.object({ amount: z.number(), count: z.int().min(0).max(9) });
+  const page = new FormPage(schemaOf(Amount));
+  assert.deepEqual(page.control("value/amount").attributes["step"], "any");
+  const { step, min, max, inputmode } = page.control("value/count").attributes;
+  assert.deepEqual([step, min, max, inputmode], ["1", "0", "9", "numeric"]);
+  assert.deepEqual(submitted(Amount, { "value/amount": "-12.50", "value/count": "3" }), {
+    amount: -12.5,
+    count: 3,
+  });
+  for (const text of ["0", "-0", ".5", "1e3", "0.1", "9007199254740991", "1e-7", "123456789.125", "5e-324"]) {
+    const { amount } = submitted(Amount, { "value/amount": text, "value/count": "1e0" });
+    assert.ok(Object.is(amount, Number(text)), text);
+  }
+  for (
+    const text of [
+      "",
+      "x",
+      "0x10",
+      "1e400",
+      "1e-400",
+      "9007199254740993",
+      "0.12345678901234567890",
+      "1,5",
+      "∞",
+    ]
+  ) {
+    assert.equal(refused(Amount, { "value/amount": text, "value/count": "1" }).length, 1, text);
+  }
+  assert.deepEqual(refused(Amount, { "value/amount": "1", "value/count": "1.5" }), [
+    "count: give a whole number",
+  ]);
+});
+
+test("W3: browsers are told of steps only when they count them from where the schema does", () => {
+  const stepOf = (schema: z.ZodType) => new FormPage(schemaOf(schema)).control("value").attributes["step"];
+  assert.equal(stepOf(z.number().multipleOf(5)), "5");
+  assert.equal(stepOf(z.number().multipleOf(5).min(10)), "5");
+  assert.equal(stepOf(z.number().multipleOf(5).min(3)), "any");
+  assert.equal(stepOf(z.int().default(3)), "1");
+  const half = { type: "integer", minimum: 0.5 };
+  assert.equal(new FormPage(half).control("value").attributes["step"], "any");
+});
+
+test("W3: a yes or no that may be left out can be not given", () => {
+  const Flags = z.object({
+    a: z.boolean().optional(),
+    b: z.boolean().default(false),
+    c: z.boolean().nullable(),
+  });
+  assert.deepEqual(refused(Flags), ["c: choose one"]);
+  assert.deepEqual(submitted(Flags, { "value/c": "null" }), { b: false, c: null });
+  assert.deepEqual(submitted(Flags, { "value/a": "false", "value/b": "true", "value/c": "true" }), {
+    a: false,
+    b: true,
+    c: true,
+  });
+  const page = new FormPage(schemaOf(Flags));
+  assert.deepEqual(page.controls("value/a").map(({ attributes }) => attributes["value"]), [
+    "true",
+    "false",
+    "",
+  ]);
+  assert.deepEqual(page.controls("value/b").map(({ attributes }) => "checked" in attributes), [false, true]);
+});
+
+test("W3: up to five choices are radio buttons, more are a list; either means the same", () => {
+  const values = ["a", "b", "c", "d", "e", "f"] as const;
+  const Few = z.object({ one: z.enum(["a", "b"]), other: z.literal(["x", 1, null]).optional() });
+  assert.deepEqual(submitted(Few, { "value/one": '"b"', "value/other": "1" }), { one: "b", other: 1 });
+  assert.deepEqual(submitted(Few, { "value/one": '"b"', "value/other": "null" }), { one: "b", other: null });
+  assert.deepEqual(submitted(Few, { "value/one": '"a"' }), { one: "a" });
+  const Many = z.object({
+    one: z.enum(values),
+    other: z.enum(values).optional(),
+    last: z.enum(values).default("e"),
+  });
+  const page = new FormPage(schemaOf(Many));
+  assert.deepEqual(page.controls().map(({ name }) => name), ["select", "select", "select"]);
+  assert.deepEqual(page.fill({ "value/one": '"f"' }).value(), { one: "f", last: "e" });
+  assert.deepEqual(refused(Many), ["one: choose one"]);
+});
+
+test("W3: what must be one value is chosen all the same", () => {
+  const Consent = z.object({ agree: z.literal(true) });
+  assert.deepEqual(refused(Consent), ["agree: choose one"]);
+  assert.deepEqual(submitted(Consent, { "value/agree": "true" }), { agree: true });
+});
+
+test("W3: choices of a union have the titles of their schemas; those that look the same are shown as JSON", () => {
+  const Level = z.union([
+    z.literal(1).meta({ title: "Low" }),
+    z.literal(2).meta({ title: "High" }),
+    z.null(),
+  ]);
+  const page = new FormPage(schemaOf(z.object({ level: Level, odd: z.literal(["1", 1]) })));
+  assert.deepEqual(page.texts("label"), [
+    "Low",
+    "High",
+    "None (null)",
+    '"1"',
+    "1",
+  ]);
+});
+
+test("W3: a value that may be null can be a value, null, empty, and where it may be left out, nothing", () => {
+  const Maybe = z.object({
+    text: z.string().nullish(),
+    count: z.int().nullable(),
+    day: z.iso.date().nullable(),
+  });
+  const rest = { "value/day?": "null" };
+  assert.deepEqual(submitted(Maybe, { ...rest, "value/count?": "null" }), { count: null, day: null });
+  assert.deepEqual(submitted(Maybe, { ...rest, "value/count": "7", "value/text?": "null" }), {
+    text: null,
+    count: 7,
+    day: null,
+  });
+  assert.deepEqual(submitted(Maybe, { ...rest, "value/count": "7", "value/text?": "blank" }).text, "");
+  assert.equal(submitted(Maybe, { ...rest, "value/count": "7", "value/text": "null" }).text, "null");
+  const unsure = "give a value, or choose what is meant";
+  assert.deepEqual(refused(Maybe), [`count: ${unsure}`, `day: ${unsure}`]);
+});
+
+test("W3: what was typed is the value also where null was chosen for an empty text", () => {
+  const typed = { "value/a": "x", "value/a?": "null" };
+  assert.deepEqual(submitted(z.object({ a: z.string().nullable() }), typed), { a: "x" });
+});
+
+test("W3: defaults are filled in, and what comes back for a field that is left out is told", () => {
+  const Defaults = z.object({
+    text: z.string().default("two\nlines"),
+    count: z.int().default(5),
+    level: z.enum(["low", "high"]).default("high"),
+    tags: z.array(z.string()).default(["a", "b"]),
+    meta: z.record(z.string(), z.number()).default({ x: 1 }),
+    none: z.string().nullable().default(null),
+    at: z.iso.datetime().default("2026-01-01T10:00:00Z"),
+  });
+  const all = Defaults.parse({});
+  assert.deepEqual(new FormPage(schemaOf(Defaults)).value(), all);
+  const help = new FormPage(schemaOf(Defaults)).texts("p").join("\n");
+  assert.match(help, /If left out: 5/);
+  const emptied = { "value/text": "", "value/count": "", "value/tags": "", "value/none?": "blank" };
+  assert.deepEqual(submitted(Defaults, emptied), { ...all, text: "", tags: [], none: "" });
+});
+
+test("W3: a default that a control would change is not filled in but told", () => {
+  const Odd = z.object({ text: z.string().default("a\rb"), day: z.iso.date().default("soon\0") });
+  const page = new FormPage(schemaOf(Odd));
+  assert.deepEqual([...page.submit().values()], ["", ""]);
+  assert.deepEqual(page.value(), {});
+});
+
+test("W3: lists of texts and numbers are typed a line each", () => {
+  const Lists = z.object({
+    tags: z.array(z.string()),
+    sizes: z.array(z.number()).optional(),
+    ids: z.array(z.int()).min(1),
+  });
+  const typed = { "value/tags": "a\n b \n\nc\n", "value/sizes": "1\n\n 2.5\n", "value/ids": "3" };
+  assert.deepEqual(submitted(Lists, typed), { tags: ["a", " b ", "", "c"], sizes: [1, 2.5], ids: [3] });
+  assert.deepEqual(submitted(Lists, { "value/ids": "3" }), { tags: [], ids: [3] });
+  assert.deepEqual(refused(Lists, { "value/sizes": "1\n2\nx" }), [
+    "sizes[2]: give a number",
+    "ids: give a value",
+  ]);
+});
+
+test("W3: objects in objects are groups with a legend, and their keys may be anything", () => {
+  const Nested = z.object({
+    to: z.object({ "first.name": z.string(), "a b/c~d[0]\"'<é😀": z.string() }).meta({ title: "Recipient" }),
+  });
+  const page = new FormPage(schemaOf(Nested));
+  assert.deepEqual(page.texts("legend"), ["Recipient"]);
+  const [first, second] = page.names;
+  const value = page.fill({ [first!]: "Kim", [second!]: "x" }).value();
+  assert.deepEqual(value, { to: { "first.name": "Kim", "a b/c~d[0]\"'<é😀": "x" } });
+  const refusedPaths = new FormPage(schemaOf(z.object({ "a b": z.object({ n: z.int() }) }))).issues();
+  assert.deepEqual(refusedPaths, [{ path: '["a b"].n', message: "give a value" }]);
+});
+
+test("W3: an object that may be left out or be null is so when that is chosen, and never by mistake", () => {
+  const Maybe = z.object({ to: z.object({ name: z.string(), age: z.int().default(3) }).nullish() });
+  assert.deepEqual(submitted(Maybe), {});
+  assert.deepEqual(submitted(Maybe, { "value/to?": "" }), {});
+  assert.deepEqual(submitted(Maybe, { "value/to?": "null" }), { to: null });
+  const filled = { "value/to/name": "Kim" };
+  assert.deepEqual(submitted(Maybe, { "value/to?": ":", ...filled }), { to: { name: "Kim", age: 3 } });
+  assert.deepEqual(refused(Maybe, filled), ["to: it is filled in: choose whether it is meant"]);
+  assert.deepEqual(submitted(Maybe, { "value/to?": "", ...filled }), {});
+  const page = new FormPage(schemaOf(Maybe));
+  assert.ok(
+    page.controls().every(({ attributes }) => !("required" in attributes)),
+    "what is left out is not insisted on",
+  );
+});
+
+test("W3: of a union the variant is chosen, and only its fields are read", () => {
+  const Shape = z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("circle"), size: z.number() }),
+    z.object({ kind: z.literal("text"), size: z.string(), note: z.string().optional() }),
+  ]);
+  const page = new FormPage(schemaOf(Shape));
+  assert.deepEqual(page.names, ["value?", "value:circle/size", "value:text/size", "value:text/note"]);
+  assert.deepEqual(refused(Shape), [": choose one"]);
+  const typed = { "value:circle/size": "2", "value:text/size": "large" };
+  assert.deepEqual(submitted(Shape, { ...typed, "value?": ":circle" }), { kind: "circle", size: 2 });
+  assert.deepEqual(submitted(Shape, { ...typed, "value?": ":text" }), { kind: "text", size: "large" });
+  assert.deepEqual(refused(z.object({ shape: Shape }), { "value/shape?": ":circle" }), [
+    "shape.size: give a value",
+  ]);
+  assert.deepEqual(submitted(z.object({ shape: Shape.nullish() }), { "value/shape?": "null" }), {
+    shape: null,
+  });
+});
+
+test("W3: values of different types are variants too", () => {
+  const Either = z.object({
+    size: z.union([z.literal("auto"), z.number(), z.array(z.string()), z.boolean()]),
+  });
+  assert.deepEqual(submitted(Either, { "value/size?": '="auto"' }), { size: "auto" });
+  assert.deepEqual(submitted(Either, { "value/size?": ":Number", "value/size:Number": "7" }), { size: 7 });
+  assert.deepEqual(submitted(Either, { "value/size?": ":List", "value/size:List": "a" }), { size: ["a"] });
+  assert.deepEqual(submitted(Either, { "value/size?": "=false" }), { size: false });
+  const Both = z.union([z.string(), z.number()]).default(3);
+  assert.equal(submitted(Both), 3);
+});
+
+test("W3: whatever has no fields of its own is typed as JSON, with an example", () => {
+  const Rest = z.object({
+    items: z.array(z.object({ name: z.string(), qty: z.int() })),
+    meta: z.record(z.string(), z.number()).optional(),
+    pair: z.tuple([z.string(), z.number()]),
+    any: z.any(),
+    either: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+  });
+  const page = new FormPage(schemaOf(Rest));
+  assert.ok(
+    page.controls().every(({ name, attributes }) => name === "textarea" && attributes["class"] === "json"),
+  );
+  assert.match(page.texts("p")[0]!, /^JSON, such as \[\{"name":"…","qty":0\}\]$/);
+  const value = {
+    items: [{ name: "a", qty: 1 }],
+    pair: ["x", 2],
+    any: null,
+    either: { b: "" },
+  };
+  const typed = Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [`value/${key}`, JSON.stringify(part)]),
+  );
+  assert.deepEqual(submitted(Rest, typed), value);
+  const [bad, missing] = refused(Rest, { ...typed, "value/items": "[1,", "value/any": " " });
+  assert.match(bad!, /^items: it must be JSON: /);
+  assert.equal(missing, "any: give a value, as JSON");
+  assert.match(refused(Rest, { ...typed, "value/any": '{"$bigint": "x"}' })[0]!, /^any: .*digits/);
+});
+
+test("W3: without a schema, or with one that says nothing, the value is one text of JSON", () => {
+  for (const schema of [undefined, null, true, {}, [], "string", { type: "object" }, { $ref: "#" }]) {
+    const page = new FormPage(schema);
+    assert.deepEqual(page.names, ["value"]);
+    assert.deepEqual(page.issues(), [{ path: "", message: "give a value, as JSON" }]);
+    assert.deepEqual(page.fill({ value: '{"a": [1, {"$bigint": "12"}]}' }).value(), { a: [1, 12n] });
+  }
+});
+
+test("W3: a value that is no object is one field", () => {
+  assert.equal(submitted(z.string(), { value: "x" }), "x");
+  assert.equal(submitted(z.boolean(), { value: "false" }), false);
+  assert.deepEqual(submitted(z.array(z.int()), { value: "1\n2" }), [1, 2]);
+  assert.equal(submitted(z.int().nullable(), { "value?": "null" }), null);
+  assert.deepEqual(new FormPage(schemaOf(z.number())).texts("label"), ["Value"]);
+  assert.deepEqual(refused(z.boolean()), [": choose one"]);
+});
+
+test("W3: an object without fields asks for nothing", () => {
+  assert.deepEqual(submitted(z.object({})), {});
+  assert.match(new FormPage(schemaOf(z.object({}))).texts("p")[0]!, /Nothing/);
+});
+
+test("W3: references are followed; what refers to itself is typed as JSON where it begins again", () => {
+  interface Node {
+    value: number;
+    next?: Node | undefined;
+  }
+  const List: z.ZodType<Node> = z.object({ value: z.number(), next: z.lazy(() => List).optional() });
+  assert.deepEqual(submitted(List, { "value/value": "1", "value/next": '{"value":2}' }), {
+    value: 1,
+    next: { value: 2 },
+  });
+  const Address = z.object({ street: z.string() }).meta({ id: "Address", title: "Address" });
+  const Order = z.object({ from: Address, to: Address.describe("Where it goes") });
+  const page = new FormPage(schemaOf(Order));
+  assert.deepEqual(page.texts("legend"), ["Address (from)", "Address (to)"]);
+  assert.ok(page.texts("p").includes("Where it goes"));
+  assert.deepEqual(submitted(Order, { "value/from/street": "A", "value/to/street": "B" }).to, {
+    street: "B",
+  });
+});
+
+test("W3: parts that belong together are one object", () => {
+  const part = (name: string) => ({
+    type: "object",
+    properties: { [name]: { type: "string" } },
+    required: [name],
+  });
+  const both = { allOf: [part("a"), { $ref: "#/$defs/b" }], $defs: { b: part("b") } };
+  assert.deepEqual(new FormPage(both).fill({ "value/a": "1", "value/b": "2" }).value(), { a: "1", b: "2" });
+  const against = { allOf: [part("a"), { properties: { a: { type: "number" } } }] };
+  assert.deepEqual(new FormPage(against).names, ["value"], "what contradicts itself is JSON");
+});
+
+test("W3: titles are labels, descriptions are help, and what must be given says so in words", () => {
+  const Told = z.object({
+    by: z.string().min(1).meta({ title: "Your name", description: "As in the directory" }),
+    free: z.string().optional(),
+  });
+  const page = new FormPage(schemaOf(Told));
+  const control = page.control("value/by");
+  const help = page.all("p").find(({ attributes }) =>
+    attributes["id"] === control.attributes["aria-describedby"]
+  );
+  assert.equal(help!.text, "As in the directory");
+  assert.deepEqual(page.texts("label"), ["Your name", "free"]);
+  assert.deepEqual(page.all("label").map(({ children }) => children[0]?.text), ["(required)", undefined]);
+  assert.equal(textHeld(control), "");
+});
