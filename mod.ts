@@ -86,6 +86,7 @@ export type {
   TaskContext,
   WaitForOptions,
 } from "./src/model/context.ts";
+export type { ExecutionStatus } from "./src/model/checkpoint.ts";
 export type { FaultPhase, ItemFailure, VertexFailure } from "./src/model/failure.ts";
 
 // From classes and calls to a graph

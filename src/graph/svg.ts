@@ -12,7 +12,12 @@ import type { Topology } from "./topology.ts";
 export interface SvgOptions {
   /** The status of vertices in a run, by id; it colours them. @default none */
   readonly status?: Readonly<Record<string, ExecutionStatus>>;
+  /** Whether its style sheet is in it; else the page around it must have {@link SVG_STYLE}. @default true */
+  readonly styled?: boolean;
 }
+
+/** The style sheet of every picture. It changes nothing else of a page. */
+export const SVG_STYLE = STYLE;
 
 /**
  * A graph as an SVG document that needs nothing beside it: no script, no font, no style sheet. Its colours follow the
@@ -43,7 +48,7 @@ export async function svg(graph: Topology, options: SvgOptions = {}): Promise<st
     `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
     `<title>${escaped(`Graph ${graph.id}`)}</title>`,
     `<desc>${escaped(describeGraph(graph, status))}</desc>`,
-    `<style>\n${STYLE}\n</style>`,
+    options.styled === false ? "" : `<style>\n${STYLE}\n</style>`,
     `<rect class="ground" width="${width}" height="${height}" rx="12"/>`,
     textAt("title", margin, margin + titleSize * 0.75, graph.id),
     `<g transform="${shift}">`,

@@ -14,6 +14,10 @@ export interface Env {
   readonly Variables: {
     /** What the path and method ask for. */
     asked: Asked;
+    /** Where the app is mounted. */
+    mount: string;
+    /** Whether a page is asked for, not the API. */
+    page: boolean;
     /** Who sends the request; absent while it is not known. */
     caller?: Caller;
     /** The code of the error that was answered. */

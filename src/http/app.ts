@@ -1,6 +1,5 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { cors } from "hono/cors";
-import { secureHeaders } from "hono/secure-headers";
 import { compile } from "../compile.ts";
 import type { Logger } from "../engine/events.ts";
 import { positive, span } from "../engine/options.ts";
@@ -10,7 +9,7 @@ import { systemRuntime } from "../runtime/system.ts";
 import type { Api, Env } from "./api.ts";
 import type { AppType } from "./contract.ts";
 import { badRequest } from "./faults.ts";
-import { EXPOSED, faultHandler, gate, SECURE_HEADERS, unmatched, watch } from "./gate.ts";
+import { EXPOSED, faultHandler, gate, secure, unmatched, watch } from "./gate.ts";
 import { Operations } from "./operation.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
 import { documentRoutes } from "./routes/document.ts";
@@ -20,6 +19,7 @@ import { operationRoutes } from "./routes/operations.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { waitRoutes } from "./routes/waits.ts";
 import { Served } from "./served.ts";
+import { dashboard, PAGES } from "./ui/mod.ts";
 
 /**
  * An app that serves runs over HTTP: start and list them, follow what happens to them, answer what they wait for, cancel,
@@ -45,11 +45,12 @@ export function createApp(options: AppOptions): AppType {
     },
   });
   app.onError(faultHandler(api));
-  app.use(secureHeaders(SECURE_HEADERS));
+  const pages = options.dashboard ?? true;
+  app.use(secure(pages));
   const { origins = [] } = options;
   if (origins.length > 0) app.use(cors({ origin: [...origins], credentials: true, exposeHeaders: EXPOSED }));
   const operations = new Operations(app);
-  app.use(watch(api, operations, options.audit));
+  app.use(watch(api, operations, { audit: options.audit, pages }));
   app.use(gate(api, {
     auth: options.auth,
     authTimeoutMs: span(options.authTimeout, 5_000, "createApp", "authTimeout"),
@@ -58,6 +59,7 @@ export function createApp(options: AppOptions): AppType {
     bodyLimit: positive(options.bodyLimit, 1024 * 1024, "createApp", "bodyLimit"),
   }));
   routesOf(api, app);
+  if (pages) app.route(PAGES, dashboard((request, env) => app.fetch(request, env), api.runtime));
   app.all("*", unmatched(operations));
   if (options.auth === undefined && options.insecure !== true) open.add(app);
   return app as unknown as AppType;

@@ -2,6 +2,11 @@ import type { Context } from "hono";
 import type { Runtime } from "../runtime/runtime.ts";
 import { HttpFault } from "./faults.ts";
 
+/** What the API takes. */
+export const JSON_TYPE = "application/json";
+/** What pages send. */
+export const FORM = "application/x-www-form-urlencoded";
+
 /**
  * Reads the body of a request once, counted and judged, and puts what was read in its place, so that routes get JSON or
  * nothing.
@@ -10,20 +15,26 @@ import { HttpFault } from "./faults.ts";
  * 2. Nothing is unpacked, and nothing that is no UTF-8 is repaired.
  * 3. An empty body is `{}`: every field of it is absent.
  */
-export async function readBody(c: Context, limit: number, runtime: Runtime): Promise<void> {
+export async function readBody(
+  c: Context,
+  { limit, type }: { readonly limit: number; readonly type: typeof JSON_TYPE | typeof FORM },
+  runtime: Runtime,
+): Promise<void> {
   const { method, headers, url } = c.req.raw;
   if (method === "GET" || method === "HEAD") return;
   const bytes = await bytesOf(c.req.raw, limit, runtime);
   if (bytes.byteLength > 0) {
-    const isJson = /^application\/json *(;|$)/i.test(headers.get("content-type") ?? "");
-    if (!isJson || (headers.get("content-encoding") ?? "identity") !== "identity") {
+    const [sent = ""] = (headers.get("content-type") ?? "").split(";");
+    if (
+      sent.trim().toLowerCase() !== type || (headers.get("content-encoding") ?? "identity") !== "identity"
+    ) {
       throw new HttpFault("UNSUPPORTED_MEDIA_TYPE");
     }
   }
-  const body = bytes.byteLength === 0 ? "{}" : textOf(bytes);
+  const body = bytes.byteLength === 0 && type === JSON_TYPE ? "{}" : textOf(bytes);
   const read = new Headers(headers);
   for (const name of ["content-length", "transfer-encoding"]) read.delete(name);
-  read.set("content-type", "application/json");
+  read.set("content-type", type);
   c.req.raw = new Request(url, { method, headers: read, body });
 }
 

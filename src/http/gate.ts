@@ -1,19 +1,24 @@
 import type { Context, ErrorHandler, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import type { secureHeaders } from "hono/secure-headers";
+import { secureHeaders } from "hono/secure-headers";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Api, Env } from "./api.ts";
 import type { AuditEvent } from "./audit.ts";
 import { ANYONE, type Authenticate, callerOf } from "./auth.ts";
-import { readBody } from "./body.ts";
+import { FORM, JSON_TYPE, readBody } from "./body.ts";
+import { ResponseError } from "./client.ts";
 import { answerTo, HttpFault } from "./faults.ts";
 import type { Operations } from "./operation.ts";
-import { checkLocal, checkOrigin } from "./origin.ts";
+import { checkLocal, checkOrigin, checkSamePage } from "./origin.ts";
 import { mountOf } from "./paths.ts";
+import { errorPage } from "./ui/error_page.ts";
+import { isPagePath, linkOf } from "./ui/site.ts";
 
 /**
  * What every request passes, in this order, whether there is a route for it or not:
  *
- * 1. Where nobody is authenticated: is it from this machine? And does no page of another origin make it?
+ * 1. Where nobody is authenticated: is it from this machine? And does no page of another origin make it? A form of the
+ *    dashboard must come from one of its pages.
  * 2. Who sends it? Nothing of the store is read, and nothing of the body, before that is known.
  * 3. Its body is read and counted. What it holds is judged by the route.
  */
@@ -34,7 +39,8 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
   return async (c, next) => {
     const { raw: request } = c.req;
     if (auth === undefined && !insecure) checkLocal(request, c.env);
-    checkOrigin(request, origins);
+    if (c.get("page")) checkSamePage(request);
+    else checkOrigin(request, origins);
     const { operation, graphId, runId } = c.get("asked");
     const call = {
       request,
@@ -44,7 +50,7 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
       ...(runId === undefined ? {} : { runId }),
     };
     c.set("caller", auth === undefined ? ANYONE : await callerOf(auth, call, authTimeoutMs, runtime, failed));
-    await readBody(c, bodyLimit, runtime);
+    await readBody(c, { limit: bodyLimit, type: c.get("page") ? FORM : JSON_TYPE }, runtime);
     await next();
   };
 }
@@ -53,11 +59,16 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
 export function watch(
   { runtime, logger }: Api,
   operations: Operations,
-  audit: ((event: AuditEvent) => void) | undefined,
+  { audit, pages }: { readonly audit: ((event: AuditEvent) => void) | undefined; readonly pages: boolean },
 ): MiddlewareHandler<Env> {
   return async (c, next) => {
     const { method } = c.req;
-    const asked = operations.find(method, c.req.path.slice(mountOf(c).length));
+    const mount = mountOf(c);
+    const path = c.req.path.slice(mount.length);
+    const page = pages && isPagePath(path);
+    const asked = page ? { operation: "dashboard" } : operations.find(method, path);
+    c.set("mount", mount);
+    c.set("page", page);
     c.set("asked", asked);
     await next();
     const { headers, status } = c.res;
@@ -85,13 +96,21 @@ export function watch(
 /** Answers what was thrown. */
 export function faultHandler({ logger }: Api): ErrorHandler<Env> {
   return (error, c) => {
-    const { status, body, headers } = answerTo(error instanceof HTTPException ? ofHono(error) : error);
+    const answer = error instanceof ResponseError
+      ? { status: error.status as ContentfulStatusCode, body: { error: error.body }, headers: {} }
+      : answerTo(error instanceof HTTPException ? ofHono(error) : error);
+    const { status, body, headers } = answer;
     const { operation, runId } = c.get("asked") ?? {};
     if (status >= 500) {
       logger.warn(`superstep: ${operation ?? "a request"} failed over HTTP`, { error, runId });
     }
     c.set("fault", body.error.code);
-    return c.json(body, status, headers);
+    if (!c.get("page")) return c.json(body, status, headers);
+    // A browser asks its user for a name and a password, and nobody for a token.
+    const challenge = status === 401
+      ? { "WWW-Authenticate": 'Basic realm="superstep", charset="UTF-8"' }
+      : {};
+    return c.html(errorPage(linkOf(c), answer), status, { ...headers, ...challenge });
   };
 }
 
@@ -105,18 +124,44 @@ function ofHono({ status }: HTTPException): unknown {
 /** Refuses what no route took. */
 export function unmatched(operations: Operations) {
   return (c: Context<Env>): never => {
-    const methods = operations.methodsOf(c.req.path.slice(mountOf(c).length));
+    const methods = operations.methodsOf(c.req.path.slice(c.get("mount").length));
     if (methods.length === 0) throw new HttpFault("NOT_FOUND");
     throw new HttpFault("METHOD_NOT_ALLOWED", { headers: { Allow: methods.join(", ") } });
   };
 }
 
+/** Sets the headers that keep a browser from doing more with an answer than it is meant for. */
+export function secure(pages: boolean): MiddlewareHandler<Env> {
+  const ofApi = secureHeaders(API_HEADERS);
+  const ofPages = secureHeaders(PAGE_HEADERS);
+  return (c, next) => (pages && isPagePath(c.req.path.slice(mountOf(c).length)) ? ofPages : ofApi)(c, next);
+}
+
+type SecureHeaders = Parameters<typeof secureHeaders>[0];
+
 /** For an interface that no page is made of. */
-export const SECURE_HEADERS: Parameters<typeof secureHeaders>[0] = {
+const API_HEADERS: SecureHeaders = {
   contentSecurityPolicy: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
   xFrameOptions: "DENY",
   // Whether a whole host is reached over TLS only is not for a part of it to say.
   strictTransportSecurity: false,
+};
+
+/** For pages that are made of nothing but what the app itself serves. */
+const PAGE_HEADERS: SecureHeaders = {
+  ...API_HEADERS,
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  // Without it browsers do not say which page a form comes from.
+  referrerPolicy: "same-origin",
 };
 
 /** What pages of allowed origins may read beside the usual. */

@@ -33,7 +33,9 @@ export interface AppOptions {
   };
   /** The most bytes of a request's body. @default 1 MiB */
   readonly bodyLimit?: number;
-  /** Origins whose pages may use the app, such as `"https://admin.example.com"`. @default its own alone */
+  /** Whether the dashboard is served, at `/ui`. @default true */
+  readonly dashboard?: boolean;
+  /** Origins whose pages may use the API, such as `"https://admin.example.com"`. @default its own alone */
   readonly origins?: readonly string[];
   /** Event streams. */
   readonly events?: StreamOptions;

@@ -28,6 +28,15 @@ export function checkOrigin(request: Request, allowed: readonly string[]): void 
   throw new HttpFault("FOREIGN_ORIGIN");
 }
 
+/** Refuses requests that change something and do not come from a page of the app itself, as the browser tells. */
+export function checkSamePage(request: Request): void {
+  const { method, headers } = request;
+  if (method === "GET" || method === "HEAD") return;
+  const site = headers.get("sec-fetch-site") ?? "same-origin";
+  if (headers.get("origin") === null || site !== "same-origin") throw new HttpFault("FOREIGN_ORIGIN");
+  checkOrigin(request, []);
+}
+
 function hostOf(origin: string): string | undefined {
   try {
     return new URL(origin).host;

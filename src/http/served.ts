@@ -37,7 +37,11 @@ export interface HttpRunner {
   /** As {@link Runner.cancel}. */
   cancel(runId: string, reason?: string): Promise<Cancellation>;
   /** As {@link Runner.fork}. */
-  fork(runId: string, revision: number, options?: ForkOptions<unknown>): Promise<{ readonly runId: string }>;
+  fork(
+    runId: string,
+    revision: number,
+    options?: Omit<ForkOptions<unknown>, "state"> & { readonly state?: unknown },
+  ): Promise<{ readonly runId: string }>;
   /** As {@link Runner.update}. */
   update(runId: string, edit: StateEdit<unknown>): Promise<RunView<unknown>>;
   /** As {@link Runner.get}. */

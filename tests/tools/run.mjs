@@ -1,6 +1,6 @@
 // @ts-check
 /** Runs a TypeScript file of this repository on the runtime that called, or on the one that `bun run` stands for. */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import process from "node:process";
 import { buildForNode, commandFor, HOST, installDependencies, locate } from "./runtimes.mjs";
 
@@ -11,5 +11,8 @@ const name = process.env.npm_config_user_agent?.startsWith("bun/") ? "bun" : HOS
 const runtime = locate(name);
 installDependencies();
 if (name === "node") buildForNode(runtime);
-const { status } = spawnSync(runtime, [...commandFor(name, file), ...args], { stdio: "inherit" });
-process.exit(status ?? 1);
+const child = spawn(runtime, [...commandFor(name, file), ...args], { stdio: "inherit" });
+// The program decides what a signal means. Ctrl-C reaches it by itself, for a terminal sends it to both.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => child.kill("SIGTERM"));
+child.on("close", (code) => process.exit(code ?? 1));

@@ -2,6 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Hono } from "hono";
+import { z } from "zod";
+import { compile, GraphBuilder, type Runner } from "../../mod.ts";
+import { createApp } from "../../src/http/app.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import type { routesOf } from "../../src/http/app.ts";
 import type { AppType } from "../../src/http/client.ts";
 
@@ -75,4 +79,19 @@ test("W2: a description that is not that of the routes is told from one that is"
   // @ts-expect-error it has another path
   const path: Verdict<Faults<One, { "/b": One["/a"] }>> = "as described";
   assert.equal(new Set([same, answer, input, status, path]).size, 1);
+});
+
+test("W2: a runner of whatever state can be served", () => {
+  const schema = z.object({ text: z.string() });
+  const builder = new GraphBuilder<z.infer<typeof schema>>({ id: "letter", version: 1, schema });
+  builder.addVertex<string, string>({
+    id: "write",
+    task: { execute: (text) => text },
+    select: (s) => s.text,
+    reduce: (s, text) => void (s.text = text),
+  });
+  const runner: Runner<{ text: string }> = compile(builder.build({ entry: "write", finish: "write" }), {
+    store: memoryStore(),
+  });
+  assert.equal(typeof createApp({ runners: [runner] }).fetch, "function");
 });

@@ -105,13 +105,14 @@ class Builder {
     const { items, prefixItems, minItems } = place.schema;
     const item = prefixItems === undefined ? this.schemas.resolve(items, place.refs)?.schema : undefined;
     const of = item?.["type"];
-    if (of !== "string" && of !== "number" && of !== "integer" || item !== undefined && "const" in item) {
+    if (of !== "string" && of !== "number" && of !== "integer") return this.#json(place, at);
+    const { const: only, enum: choices = only === undefined ? [] : [only] } = item!;
+    if (!Array.isArray(choices) || choices.some((one) => String(one).includes("\n"))) {
       return this.#json(place, at);
     }
-    const choices: unknown = item!["enum"];
-    const some = Array.isArray(choices)
-      ? `: ${shown(choices.map((one) => shownName(String(one))).join(", "), 500)}`
-      : "";
+    const some = choices.length === 0
+      ? ""
+      : `: ${shown(choices.slice(0, 50).map((one) => shownValue(one)).join(", "), 500)}`;
     const help = helpOf(at.help, `One per line${some}`);
     return { ...at, kind: "list", of, ...help, nullable, mayBeEmpty: !(Number(minItems) > 0) };
   }

@@ -1,0 +1,130 @@
+import { span } from "../../model/amounts.ts";
+import type { ExecutionStatus } from "../../model/checkpoint.ts";
+import type { Checkpoint, CheckpointEvent } from "../wire.ts";
+import { type Html, markup } from "./html.ts";
+import type { Visit } from "./site.ts";
+import { nameOf, shortValue, time } from "./words.ts";
+
+/** What happened in a record, a line each. */
+export function happenings({ events }: Checkpoint, { link }: Pick<Visit, "link">): readonly Html[] {
+  return events.flatMap((event) => {
+    const told = tell(event, link);
+    if (told === undefined) return [];
+    const tone = TONES[event.type];
+    return [tone === undefined ? markup`<li>${told}</li>` : markup`<li class="${tone}">${told}</li>`];
+  });
+}
+
+/** Events that look like what a vertex is at after them. */
+const TONES: Readonly<Record<string, ExecutionStatus | undefined>> = {
+  attempt_failed: "backoff",
+  cancelled: "failed",
+  completed: "done",
+  done: "done",
+  failed: "failed",
+  halted: "failed",
+  opened: "suspended",
+};
+
+/** An event in words. Its fields are what the API shows of it: those that the reader may not see are absent. */
+function tell(event: CheckpointEvent, link: Visit["link"]): unknown {
+  const { type } = event;
+  const text = (field: string) => String(event[field] ?? "");
+  const number = (field: string) => Number(event[field]);
+  const who = event.vertexId === undefined
+    ? ""
+    : markup`<b>${nameOf({ ...event, vertexId: event.vertexId })}</b>`;
+  switch (type) {
+    case "created": {
+      const { deadline, owner } = event;
+      return markup`created${owner === undefined ? "" : `, owner ${owner}`}${
+        typeof deadline === "number" ? markup`, to be over by ${time(deadline)}` : ""
+      }`;
+    }
+    case "forked": {
+      const { runId = "", revision = "" } = objectOf(event["parent"]);
+      return markup`begins where <a href="${link(`runs/${String(runId)}`)}">${
+        String(runId)
+      }</a> was at revision ${String(revision)}`;
+    }
+    case "updated":
+      return "the state was changed from outside";
+    case "claimed":
+      return `${event["recovery"] === true ? "taken over from a dead process" : "claimed"} by ${
+        text("owner")
+      }`;
+    case "released":
+      return `let go${event["reason"] === undefined ? "" : `, ${text("reason")}`}`;
+    case "retried":
+      return "resumed";
+    case "mapped":
+      return markup`${who} has ${text("count")} items`;
+    case "attempt_failed":
+      return markup`${who} attempt ${attemptOf(event)} failed: ${problemOf(event["failure"])}; again after ${
+        span(number("nextAt") - number("at"))
+      }`;
+    case "once":
+      return markup`${who} did <b>${text("name")}</b> once${
+        "value" in event ? `: ${shortValue(event["value"])}` : ""
+      }`;
+    case "opened":
+      return markup`${who} ${text("kind") === "timer" ? "sleeps" : "waits for"} <b>${text("name")}</b>${
+        typeof event["due"] === "number"
+          ? markup`
+            until ${time(event["due"])}
+          `
+          : ""
+      }`;
+    case "resolved": {
+      const { kind, value } = objectOf(event["result"]);
+      if (kind !== "answered") {
+        return markup`${who}: ${kind === "fired" ? "the timer fired" : "the wait expired"}`;
+      }
+      return markup`${who} got the answer${value === undefined ? "" : ` ${shortValue(value)}`}`;
+    }
+    case "closed":
+      return markup`${who}: a wait was closed (${text("reason")})`;
+    case "reopened":
+      return markup`${who}: an answer was refused, and the wait is open again`;
+    case "suspended":
+      return markup`${who} paused after ${span(number("at") - number("startedAt"))}`;
+    case "done": {
+      const attempt = number("attempt") > 1 ? `, attempt ${text("attempt")}` : "";
+      return markup`${who} done in ${span(number("at") - number("startedAt"))}${attempt}`;
+    }
+    case "failed":
+      return markup`${who} failed for good, attempt ${attemptOf(event)}: ${problemOf(event["failure"])}`;
+    case "folded":
+      return undefined;
+    case "routed": {
+      const routes = Array.isArray(event["routes"]) ? event["routes"].map(objectOf) : [];
+      return routes.length === 0
+        ? undefined
+        : routes.map(({ from, to, kind }) =>
+          `${String(from)} → ${String(to)}${kind === "static" ? "" : ` (${String(kind)})`}`
+        ).join(", ");
+    }
+    case "halted": {
+      const { kind, message } = objectOf(event["halt"]);
+      return `halted (${String(kind)})${message === undefined ? "" : `: ${String(message)}`}`;
+    }
+    case "cancelled":
+      return `cancelled: ${text("reason")}`;
+    default:
+      return type;
+  }
+}
+
+function attemptOf(event: CheckpointEvent): string {
+  return String(objectOf(event["failure"])["attempt"] ?? "");
+}
+
+/** A failure by its kind, and in the words of what was thrown where these may be seen. */
+export function problemOf(failure: unknown): string {
+  const { name, message } = objectOf(failure);
+  return message === undefined ? String(name) : `${String(name)}: ${String(message)}`;
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : {};
+}

@@ -1,0 +1,83 @@
+import type { InterruptReason, RunStatus } from "../../model/run.ts";
+import { bodyOf } from "../client.ts";
+import type { RunRow } from "../wire.ts";
+import { type Html, markup, NOTHING } from "./html.ts";
+import { live, page, table } from "./page.ts";
+import type { Visit } from "./site.ts";
+import { badge, time } from "./words.ts";
+
+/** What a list of runs is narrowed to, as its form sends it: fields that were left alone are empty. */
+export interface RunFilter {
+  readonly graph_id?: string;
+  readonly status?: string;
+  readonly reason?: string;
+  readonly tag?: string;
+  readonly cursor?: string;
+}
+
+const STATUSES: readonly RunStatus[] = ["running", "interrupted", "completed", "cancelled"];
+const REASONS: readonly InterruptReason[] = ["awaiting", "sleeping", "errored", "halted"];
+const HEADS = ["Run", "Graph", "Status", "Waits", "Step", "Tags", "Started", "Changed"];
+
+/** The list of runs. */
+export async function runsPage(visit: Visit, filter: RunFilter): Promise<Html> {
+  const { api, link } = visit;
+  const { graph_id = "", status = "", reason = "", tag = "", cursor = "" } = filter;
+  const { graphs } = await bodyOf(api.v1.graphs.$get());
+  const query = Object.fromEntries(
+    Object.entries({ graph_id, status, reason, tag, cursor }).filter(([, value]) => value !== ""),
+  );
+  const { runs, next_cursor } = await bodyOf(api.v1.runs.$get({ query: { ...query, limit: "50" } }));
+  const older = new URLSearchParams({ ...query, cursor: next_cursor ?? "" }).toString();
+  return page(visit, {
+    title: "Runs",
+    section: "runs",
+    // Further pages do not move under the reader.
+    ...(cursor === "" ? { poll: 3_000 } : {}),
+    main: markup`<h1>Runs</h1>
+<form method="get" action="${link("runs")}" class="filters" role="search">
+${select("Graph", "graph_id", graph_id, graphs.map(({ graphId }) => graphId))}
+${select("Status", "status", status, STATUSES)}
+${select("Reason", "reason", reason, REASONS)}
+<div class="field"><label for="tag">Tag</label><input id="tag" name="tag" value="${tag}" autocomplete="off"></div>
+<button type="submit">Filter</button>
+</form>
+${
+      live(
+        "list",
+        runs.length === 0
+          ? markup`<p class="empty">No runs.</p>`
+          : table("Runs", HEADS, runs.map((run) => row(visit, run))),
+        next_cursor === undefined
+          ? NOTHING
+          : markup`<p><a href="${link(`runs?${older}`)}" rel="next">Older runs</a></p>`,
+      )
+    }`,
+  });
+}
+
+function row({ link }: Visit, run: RunRow): readonly unknown[] {
+  return [
+    markup`<a href="${link(`runs/${run.runId}`)}">${run.runId}</a>`,
+    markup`<a href="${link(`graphs/${run.graphId}`)}">${run.graphId}</a>`,
+    badge(run),
+    run.openWaits === 0 ? "" : run.openWaits,
+    run.step,
+    run.tags.map((tag) =>
+      markup`<a class="tag" href="${link(`runs?tag=${encodeURIComponent(tag)}`)}">${tag}</a> `
+    ),
+    time(run.createdAt),
+    time(run.updatedAt),
+  ];
+}
+
+function select(label: string, name: string, chosen: string, options: readonly string[]): Html {
+  const entries = ["", ...options].map((value) => {
+    const text = value === "" ? "any" : value;
+    return value === chosen
+      ? markup`<option value="${value}" selected>${text}</option>`
+      : markup`<option value="${value}">${text}</option>`;
+  });
+  return markup`<div class="field"><label for="${name}">${label}</label>
+<select id="${name}" name="${name}">${entries}</select></div>`;
+}

@@ -1,0 +1,152 @@
+import { span } from "../../model/amounts.ts";
+import { bodyOf, ResponseError } from "../client.ts";
+import type { RunBody } from "../wire.ts";
+import { graphLink, graphOf, picture, shortVersion } from "./graph.ts";
+import { problemOf } from "./happenings.ts";
+import { type Html, markup, NOTHING } from "./html.ts";
+import { facts, live, notice, page } from "./page.ts";
+import { lastRecords, newestRecords, timeline } from "./records.ts";
+import type { Visit } from "./site.ts";
+import { vertexTable } from "./vertices.ts";
+import { waitsOfRun } from "./waits.ts";
+import { badge, nameOf, time, valueBlock } from "./words.ts";
+
+/** One run: how it stands, what it waits for, what happened. */
+export async function runPage(visit: Visit, runId: string, done: string | undefined): Promise<Html> {
+  const run = await readRun(visit, runId);
+  if (run === undefined) return await foreignPage(visit, runId, done);
+  const { graphId, graphVersion, revision } = run.run;
+  const [graph, records, waits] = await Promise.all([
+    graphOf(visit, graphId, graphVersion),
+    newestRecords(visit, runId, revision),
+    waitsOfRun(visit, run),
+  ]);
+  const events = visit.link(`../v1/runs/${runId}/events?from_revision=${revision + 1}`);
+  return page(visit, {
+    title: `Run ${runId}`,
+    section: "runs",
+    ...(isOver(run) ? {} : { events }),
+    main: markup`<div class="heading"><h1>${runId}</h1><p role="status" id="status" data-live>${
+      badge(run)
+    }</p></div>
+${notice(done)}${live("facts", runFacts(visit, run))}
+<div class="columns">
+<section aria-labelledby="graph-head"><h2 id="graph-head">Graph</h2>
+${live("graph", await picture(graph, run.vertices))}
+${live("vertices", vertexTable(graph, run, records))}
+</section>
+<section aria-label="Waits, state and actions">
+${live("faults", ...faults(run))}
+${live("waits", waits.length === 0 ? NOTHING : markup`<h2>Waits</h2>${waits}`)}
+${live("state", "state" in run ? markup`<h2>State</h2>${valueBlock(run.state, "State")}` : NOTHING)}
+${live("actions", isOver(run) ? NOTHING : actions(visit, run))}
+</section>
+</div>
+<section aria-labelledby="timeline-head"><h2 id="timeline-head">Timeline</h2>
+${live("timeline", timeline(visit, runId, records))}
+</section>`,
+  });
+}
+
+/** A run, if its version is served. */
+async function readRun({ api }: Visit, runId: string): Promise<RunBody | undefined> {
+  try {
+    return await bodyOf(api.v1.runs[":run_id"].$get({ param: { run_id: runId }, query: {} }));
+  } catch (error) {
+    if (error instanceof ResponseError && error.code === "GRAPH_VERSION_MISMATCH") return undefined;
+    throw error;
+  }
+}
+
+/** A run of a version of its graph that is not served: its records tell what happened, and it can be ended. */
+async function foreignPage(visit: Visit, runId: string, done: string | undefined): Promise<Html> {
+  const records = await lastRecords(visit, runId);
+  const last = records.at(-1);
+  return page(visit, {
+    title: `Run ${runId}`,
+    section: "runs",
+    main: markup`<div class="heading"><h1>${runId}</h1><p>${last === undefined ? "" : badge(last)}</p></div>
+${notice(done)}
+<p>It is of a version of its graph that is not served here: its state and its waits are shown where that is served.</p>
+${last === undefined || isOver(last) ? NOTHING : cancelForm(visit, runId)}
+<h2>Timeline</h2>
+${timeline(visit, runId, records)}`,
+  });
+}
+
+function isOver({ status }: Pick<RunBody, "status">): boolean {
+  return status === "completed" || status === "cancelled";
+}
+
+function runFacts(visit: Visit, { run, due }: RunBody): Html {
+  const { graphId, graphVersion, parent, caller } = run;
+  const runLink = (runId: string) => markup`<a href="${visit.link(`runs/${runId}`)}">${runId}</a>`;
+  const at = (ms: number | undefined) => ms === undefined ? undefined : time(ms);
+  return facts(
+    [
+      "Graph",
+      markup`${graphLink(visit, graphId, graphVersion, graphId)} <code>${shortVersion(graphVersion)}</code>`,
+    ],
+    ["Started", time(run.createdAt)],
+    ["Took", run.completedAt === undefined ? undefined : span(run.completedAt - run.createdAt)],
+    ["Changed", time(run.updatedAt)],
+    ["Goes on", at(due)],
+    ["To be over by", at(run.deadline)],
+    ["Step", run.step],
+    [
+      "Revision",
+      markup`<a href="${visit.link(`runs/${run.runId}/revisions/${run.revision}`)}">${run.revision}</a>`,
+    ],
+    ["Owner", run.owner],
+    [
+      "Tags",
+      run.tags.length === 0 ? undefined : run.tags.map((tag) => markup`<span class="tag">${tag}</span> `),
+    ],
+    [
+      "Fork of",
+      parent === undefined ? undefined : markup`${runLink(parent.runId)}, revision ${parent.revision}`,
+    ],
+    ["Called by", caller === undefined ? undefined : markup`${runLink(caller.runId)}, ${nameOf(caller)}`],
+    ["Cancelled", run.cancelReason],
+  );
+}
+
+function faults({ failures = [], halt }: RunBody): readonly Html[] {
+  if (failures.length === 0 && halt === undefined) return [];
+  return [
+    markup`<h2>Failures</h2>`,
+    ...failures.map(({ failure, ...place }) =>
+      markup`<div class="card fault"><h3>${nameOf(place)}</h3>
+<p>${problemOf(failure)}</p>
+<p class="quiet">In ${failure.phase}, attempt ${failure.attempt}</p></div>
+`
+    ),
+    halt === undefined ? NOTHING : markup`<div class="card fault"><h3>Halted: ${halt.kind}</h3>
+<p>${halt.message ?? ""}</p>
+<p class="quiet">${halt.vertexId === undefined ? "" : `At ${halt.vertexId}`}</p></div>
+`,
+  ];
+}
+
+function actions(visit: Visit, { run, reason }: RunBody): Html {
+  const stuck = reason === "errored" || reason === "halted";
+  return markup`<h2>Actions</h2>
+${stuck ? resumeForm(visit, run.runId) : ""}${cancelForm(visit, run.runId)}`;
+}
+
+function resumeForm({ link }: Visit, runId: string): Html {
+  return markup`<form method="post" action="${link(`runs/${runId}/resume`)}" class="card">
+<p>Failed vertices get fresh attempts; a halt is decided anew.</p>
+<p><button type="submit">Resume</button></p></form>
+`;
+}
+
+function cancelForm({ link }: Visit, runId: string): Html {
+  return markup`<details class="card" id="cancel" data-keep><summary>Cancel this run …</summary>
+<form method="post" action="${link(`runs/${runId}/cancel`)}">
+<div class="field"><label for="reason">Reason</label>
+<input id="reason" name="reason" maxlength="1000" autocomplete="off" aria-describedby="reason-help">
+<p class="help" id="reason-help">May be left empty. A cancelled run never goes on.</p></div>
+<p><button type="submit" class="danger">Cancel run</button></p></form></details>
+`;
+}

@@ -1,0 +1,84 @@
+import type { InterruptReason, RunStatus } from "../../model/run.ts";
+import type { ExecutionStatus } from "../../model/checkpoint.ts";
+import type { Json } from "../client.ts";
+import { type Html, markup } from "./html.ts";
+
+export { bytes, counted, span } from "../../model/amounts.ts";
+
+/** A time, in UTC: the same for everybody who looks at the page. */
+export function time(at: number): Html {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return markup`<span>${String(at)}</span>`;
+  const iso = date.toISOString();
+  return markup`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
+}
+
+/** What a run is at, in one word. */
+export function standOf(run: { readonly status: RunStatus; readonly reason?: InterruptReason }): string {
+  return run.status === "interrupted" ? run.reason ?? run.status : run.status;
+}
+
+/** What a run is at, as a coloured word. */
+export function badge(run: { readonly status: RunStatus; readonly reason?: InterruptReason }): Html {
+  const stand = standOf(run);
+  return markup`<span class="badge ${stand}">${stand}</span>`;
+}
+
+/** How a vertex stands, as a coloured word. */
+export function vertexBadge(status: ExecutionStatus | undefined): Html {
+  return status === undefined
+    ? markup`<span class="quiet">not reached</span>`
+    : markup`<span class="badge ${status}">${status}</span>`;
+}
+
+/** The name of an execution: its vertex, and its item in a map vertex. */
+export function nameOf({ vertexId, item }: { readonly vertexId: string; readonly item?: number }): string {
+  return item === undefined ? vertexId : `${vertexId} [${item}]`;
+}
+
+/** A value as JSON that can be read; a long one is cut. */
+export function valueText(value: unknown): string {
+  return cut(JSON.stringify(value, null, 2) ?? "");
+}
+
+function cut(text: string): string {
+  const more = text.length - LONGEST;
+  return more <= 0 ? text : `${text.slice(0, LONGEST)}\n… ${more} more characters`;
+}
+
+const LONGEST = 64 * 1024;
+
+/** A value on a page. */
+export function valueBlock(value: unknown, label: string): Html {
+  return markup`<pre class="value" tabindex="0" role="region" aria-label="${label}">${
+    valueText(value)
+  }</pre>`;
+}
+
+/** What a wait tells: texts as they are, so that people can read them, and everything else as JSON. */
+export function infoBlock(info: unknown, label: string): Html {
+  if (typeof info === "string") return textBlock(info);
+  const fields = typeof info === "object" && info !== null && !Array.isArray(info)
+    ? Object.entries(info)
+    : [];
+  if (fields.length === 0 || fields.length > 20) return valueBlock(info, label);
+  return markup`<dl class="info">${
+    fields.map(([name, value]) =>
+      markup`<dt>${name}</dt><dd>${
+        typeof value === "string" ? textBlock(value) : valueBlock(value, `${label}: ${name}`)
+      }</dd>
+`
+    )
+  }</dl>
+`;
+}
+
+function textBlock(text: string): Html {
+  return markup`<p class="text">${cut(text)}</p>`;
+}
+
+/** A value within a line. */
+export function shortValue(value: unknown): string {
+  const text = JSON.stringify(value as Json) ?? "";
+  return text.length <= 120 ? text : `${text.slice(0, 120)}…`;
+}
