@@ -106,7 +106,7 @@ class Builder {
     const item = prefixItems === undefined ? this.schemas.resolve(items, place.refs)?.schema : undefined;
     const of = item?.["type"];
     if (of !== "string" && of !== "number" && of !== "integer") return this.#json(place, at);
-    const { const: only, enum: choices = only === undefined ? [] : [only] } = item!;
+    const choices = item!["enum"] ?? ("const" in item! ? [item["const"]] : []);
     if (!Array.isArray(choices) || choices.some((one) => String(one).includes("\n"))) {
       return this.#json(place, at);
     }

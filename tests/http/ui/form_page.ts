@@ -1,6 +1,7 @@
 /** A form as a browser has it: parsed, filled in and submitted by the rules of HTML. */
 
 import assert from "node:assert/strict";
+import type { z } from "zod";
 import { jsonSchemaOf } from "../../../src/checkpoint/validate.ts";
 import { fieldsOf, type Filled, valueOf } from "../../../src/http/ui/form.ts";
 import { fromJson } from "../../../src/model/json.ts";
@@ -60,7 +61,7 @@ export class FormPage {
   }
 
   /** Types, or chooses what has the value. */
-  fill(typed: Readonly<Record<string, string>>): this {
+  fill(typed: Typed): this {
     for (const [name, text] of Object.entries(typed)) {
       const controls = this.controls(name);
       assert.ok(controls.length > 0, `there is a control ${name} among ${this.names.join(", ")}`);
@@ -117,6 +118,21 @@ export class FormPage {
     const text = textHeld(first!);
     return first!.name === "textarea" ? text : cleaned(first!.attributes["type"] ?? "text", text);
   }
+}
+
+/** What is typed or chosen, by the name of the control. */
+export type Typed = Readonly<Record<string, string>>;
+
+/** A form of the schema that is filled in and submitted; its value must satisfy the schema, which gives it back. */
+export function submitted<T extends z.ZodType>(schema: T, typed: Typed = {}): z.output<T> {
+  return schema.parse(new FormPage(schemaOf(schema)).fill(typed).value());
+}
+
+/** What a form of the schema has against what is filled in. */
+export function refused(schema: z.ZodType, typed: Typed = {}): readonly string[] {
+  return new FormPage(schemaOf(schema)).fill(typed).issues().map(({ path, message }) =>
+    `${path}: ${message}`
+  );
 }
 
 /** The text in a control. */
