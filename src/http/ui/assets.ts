@@ -39,6 +39,8 @@ async function refresh() {
         const fresh = page.getElementById(part.id);
         if (fresh !== null) replace(part, fresh);
       }
+      // Of events that come thick and fast not every one is shown.
+      await new Promise((resolve) => setTimeout(resolve, 200));
     } while (stale);
   } catch {
     // The server is away; the next event or the next look may find it back.

@@ -28,7 +28,13 @@ export function dashboard(answer: Answer, runtime: Runtime): Hono<Env> {
   app.get("/", (c) => c.redirect(visit(c).link("runs")));
   app.get("/runs", async (c) => c.html(await runsPage(visit(c), c.req.query())));
   app.get("/runs/:run_id", async (c) => {
-    return c.html(await runPage(visit(c), idOf(c, "run_id"), noticeOf(c.req.query("done"))));
+    const { done, until } = c.req.query();
+    return c.html(
+      await runPage(visit(c), idOf(c, "run_id"), {
+        done: noticeOf(done),
+        until: until === undefined ? undefined : revisionOf(until),
+      }),
+    );
   });
   app.get("/runs/:run_id/revisions/:revision", async (c) => {
     return c.html(await revisionPage(visit(c), idOf(c, "run_id"), revisionOf(c.req.param("revision"))));

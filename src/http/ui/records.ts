@@ -6,40 +6,46 @@ import { type Html, markup, NOTHING } from "./html.ts";
 import { isMissing, type Visit } from "./site.ts";
 import { time } from "./words.ts";
 
-/** So many records are shown of a run. */
-const MOST = 1_000;
+/** So many records are shown at once. */
+const MOST = 200;
 
-/** The newest records of a run. */
-export async function newestRecords(
-  visit: Visit,
-  runId: string,
-  revision: number,
-): Promise<readonly Checkpoint[]> {
+/** Some records of a run, in order. */
+export interface Records {
+  readonly records: readonly Checkpoint[];
+  /** Whether none is kept from before them. */
+  readonly fromStart: boolean;
+}
+
+/** The records of a run up to a revision, as many as are shown. */
+export async function recordsUntil(visit: Visit, runId: string, revision: number): Promise<Records> {
+  const from = Math.max(0, revision + 1 - MOST);
   try {
-    return (await recordsFrom(visit, runId, Math.max(0, revision + 1 - MOST))).checkpoints;
+    const { checkpoints } = await recordsFrom(visit, runId, from, revision + 1 - from);
+    return { records: checkpoints.filter((record) => record.revision <= revision), fromStart: from === 0 };
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // The beginning was cut off: fewer are left than may be shown.
-    return (await recordsFrom(visit, runId, 0)).checkpoints;
+    // The beginning was cut off: fewer are left than are shown.
+    const { checkpoints } = await recordsFrom(visit, runId, 0, MOST);
+    return { records: checkpoints.filter((record) => record.revision <= revision), fromStart: true };
   }
 }
 
 /** The newest records of a run whose newest revision is not known. */
-export async function lastRecords(visit: Visit, runId: string): Promise<readonly Checkpoint[]> {
+export async function lastRecords(visit: Visit, runId: string): Promise<Records> {
   for (let from = 0;;) {
-    const { checkpoints, done, next_revision } = await recordsFrom(visit, runId, from);
-    if (done) return checkpoints;
+    const { checkpoints, done, next_revision } = await recordsFrom(visit, runId, from, 1_000);
+    if (done) return { records: checkpoints, fromStart: from === 0 };
     from = next_revision;
   }
 }
 
-async function recordsFrom({ api }: Visit, runId: string, from: number): Promise<HistoryPage> {
-  const query = { from_revision: String(from), limit: String(MOST) };
+async function recordsFrom({ api }: Visit, runId: string, from: number, limit: number): Promise<HistoryPage> {
+  const query = { from_revision: String(from), limit: String(limit) };
   return await bodyOf(api.v1.runs[":run_id"].history.$get({ param: { run_id: runId }, query }));
 }
 
 /** What happened, newest first. */
-export function timeline(visit: Visit, runId: string, records: readonly Checkpoint[]): Html {
+export function timeline(visit: Visit, runId: string, { records, fromStart }: Records): Html {
   const entries = records.map((record, i) => {
     const { revision, at } = record;
     const before = records[i - 1];
@@ -53,6 +59,9 @@ export function timeline(visit: Visit, runId: string, records: readonly Checkpoi
 <ul>${happenings(record, visit)}</ul></li>
 `;
   });
+  const first = records[0]?.revision ?? 0;
+  const older = visit.link(`runs/${runId}?until=${first - 1}`);
   return markup`<ol class="timeline" reversed>${entries.reverse()}</ol>
+${fromStart ? NOTHING : markup`<p><a href="${older}" rel="next">Before revision ${first}</a></p>`}
 `;
 }

@@ -5,20 +5,24 @@ import { graphLink, graphOf, picture, shortVersion } from "./graph.ts";
 import { problemOf } from "./happenings.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { facts, live, notice, page } from "./page.ts";
-import { lastRecords, newestRecords, timeline } from "./records.ts";
+import { lastRecords, recordsUntil, timeline } from "./records.ts";
 import type { Visit } from "./site.ts";
 import { vertexTable } from "./vertices.ts";
 import { waitsOfRun } from "./waits.ts";
 import { badge, nameOf, time, valueBlock } from "./words.ts";
 
 /** One run: how it stands, what it waits for, what happened. */
-export async function runPage(visit: Visit, runId: string, done: string | undefined): Promise<Html> {
+export async function runPage(
+  visit: Visit,
+  runId: string,
+  { done, until }: { readonly done?: string | undefined; readonly until?: number | undefined },
+): Promise<Html> {
   const run = await readRun(visit, runId);
   if (run === undefined) return await foreignPage(visit, runId, done);
   const { graphId, graphVersion, revision } = run.run;
-  const [graph, records, waits] = await Promise.all([
+  const [graph, history, waits] = await Promise.all([
     graphOf(visit, graphId, graphVersion),
-    newestRecords(visit, runId, revision),
+    recordsUntil(visit, runId, Math.min(until ?? revision, revision)),
     waitsOfRun(visit, run),
   ]);
   const events = visit.link(`../v1/runs/${runId}/events?from_revision=${revision + 1}`);
@@ -33,7 +37,7 @@ ${notice(done)}${live("facts", runFacts(visit, run))}
 <div class="columns">
 <section aria-labelledby="graph-head"><h2 id="graph-head">Graph</h2>
 ${live("graph", await picture(graph, run.vertices))}
-${live("vertices", vertexTable(graph, run, records))}
+${live("vertices", vertexTable(graph, run, history.records))}
 </section>
 <section aria-label="Waits, state and actions">
 ${live("faults", ...faults(run))}
@@ -43,7 +47,7 @@ ${live("actions", isOver(run) ? NOTHING : actions(visit, run))}
 </section>
 </div>
 <section aria-labelledby="timeline-head"><h2 id="timeline-head">Timeline</h2>
-${live("timeline", timeline(visit, runId, records))}
+${live("timeline", timeline(visit, runId, history))}
 </section>`,
   });
 }
@@ -60,8 +64,8 @@ async function readRun({ api }: Visit, runId: string): Promise<RunBody | undefin
 
 /** A run of a version of its graph that is not served: its records tell what happened, and it can be ended. */
 async function foreignPage(visit: Visit, runId: string, done: string | undefined): Promise<Html> {
-  const records = await lastRecords(visit, runId);
-  const last = records.at(-1);
+  const history = await lastRecords(visit, runId);
+  const last = history.records.at(-1);
   return page(visit, {
     title: `Run ${runId}`,
     section: "runs",
@@ -70,7 +74,7 @@ ${notice(done)}
 <p>It is of a version of its graph that is not served here: its state and its waits are shown where that is served.</p>
 ${last === undefined || isOver(last) ? NOTHING : cancelForm(visit, runId)}
 <h2>Timeline</h2>
-${timeline(visit, runId, records)}`,
+${timeline(visit, runId, history)}`,
   });
 }
 

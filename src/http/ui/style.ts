@@ -79,6 +79,7 @@ p { margin: .5rem 0; }
 .card { padding: 1rem 1.1rem; margin: 0 0 .9rem; }
 .card > :first-child { margin-top: 0; }
 .card > :last-child { margin-bottom: 0; }
+.card { max-width: 64rem; }
 .fault { border-left: 4px solid var(--failed); }
 .wait { border-left: 4px solid var(--waiting); }
 .notice, .alert { padding: .6rem .9rem; border-radius: 8px; }
@@ -140,11 +141,12 @@ label, legend { font-weight: 600; font-size: .9375rem; }
 .help { font-size: .875rem; margin: .2rem 0 0; }
 .issue { color: var(--failed); font-size: .9375rem; margin: .2rem 0 0; font-weight: 500; }
 fieldset { border: 1px solid var(--line); border-radius: 8px; padding: .3rem .9rem .6rem; margin: .8rem 0; min-width: 0; }
-fieldset.choices { border: 0; padding: 0; }
+fieldset[role="radiogroup"] { border: 0; padding: 0; }
 .choices label { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1.25rem; }
 input:not([type="radio"], [type="checkbox"]), select, textarea { font: inherit; width: 100%; padding: .4rem .6rem; color: var(--text);
   background: var(--paper); border: 1px solid var(--strong-line); border-radius: 7px; }
 input[type="radio"], input[type="checkbox"] { width: 1.05rem; height: 1.05rem; margin: 0; accent-color: var(--accent); }
+select, input:not([type="radio"], [type="checkbox"]) { min-height: 2.4rem; }
 textarea { resize: vertical; }
 textarea.json { font-family: var(--mono); font-size: .875rem; }
 [aria-invalid="true"] { border-color: var(--failed); border-width: 2px; }
