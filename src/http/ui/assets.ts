@@ -18,7 +18,7 @@ export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"
  * 1. The server makes the page, here as everywhere; nothing is put together in the browser.
  * 2. What the reader is at is left alone: forms (`data-keep`) stay as they are while they are there, and the focus stays.
  */
-export const SCRIPT = `const { events, poll } = document.body.dataset;
+export const SCRIPT = `const { body } = document;
 const seen = new WeakMap();
 let busy = false;
 let stale = false;
@@ -35,6 +35,7 @@ async function refresh() {
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      Object.assign(body.dataset, page.body.dataset);
       for (const part of document.querySelectorAll("[data-live]")) {
         const fresh = page.getElementById(part.id);
         if (fresh !== null) replace(part, fresh);
@@ -68,14 +69,25 @@ function replace(part, fresh) {
   again?.focus({ preventScroll: true });
 }
 
-if (events) {
-  const source = new EventSource(events);
+// A page that nobody sees holds no stream: a browser has few connections for all the pages of a server.
+let source;
+function follow() {
+  source?.close();
+  source = undefined;
+  if (document.hidden || !body.dataset.events) return;
+  source = new EventSource(body.dataset.events);
   source.addEventListener("checkpoint", refresh);
-  addEventListener("pagehide", () => source.close());
 }
-if (poll) {
-  setInterval(() => {
-    if (document.visibilityState === "visible") refresh();
-  }, Number(poll));
-}
+follow();
+document.addEventListener("visibilitychange", async () => {
+  if (!document.hidden) await refresh();
+  follow();
+});
+setInterval(() => {
+  const { events, poll } = body.dataset;
+  if (document.hidden) return;
+  if (poll) refresh();
+  // The server gave the stream up, and not because the run is over.
+  else if (events && source?.readyState === EventSource.CLOSED) refresh().then(follow);
+}, 3000);
 `;

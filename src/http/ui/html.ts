@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
 
-export { html, raw } from "hono/html";
+export { raw } from "hono/html";
 
 /** A piece of a page. Whatever was put into it has been escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;

@@ -6,7 +6,7 @@ import type { Env } from "../api.ts";
 import { bodyOf, ResponseError } from "../client.ts";
 import { HttpFault } from "../faults.ts";
 import { ICON, SCRIPT, STYLE } from "./assets.ts";
-import { valueOf } from "./form.ts";
+import { valueOf } from "./form/mod.ts";
 import { graphOf } from "./graph.ts";
 import { revisionPage } from "./revision_page.ts";
 import { runPage } from "./run_page.ts";
@@ -181,9 +181,8 @@ function noticeOf(done: string | undefined): string | undefined {
     : undefined;
 }
 
-/** The fields of a form. One that is sent twice is none of our forms' fields. */
-async function formOf(c: Context<Env>): Promise<ReadonlyMap<string, string>> {
-  return new Map(new URLSearchParams(await c.req.text()));
+async function formOf(c: Context<Env>): Promise<URLSearchParams> {
+  return new URLSearchParams(await c.req.text());
 }
 
 /** An id in the path. One that cannot be is asked for nowhere. */

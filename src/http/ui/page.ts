@@ -8,8 +8,8 @@ export interface PageOptions {
   readonly section?: Section;
   /** A stream of events, each of which says that the page is out of date. */
   readonly events?: string;
-  /** Milliseconds after which the page is out of date. */
-  readonly poll?: number;
+  /** Whether it is out of date after some seconds. */
+  readonly poll?: boolean;
   readonly main: Html;
 }
 
@@ -20,7 +20,7 @@ const MENU = [["runs", "Runs"], ["waits", "Inbox"], ["graphs", "Graphs"]] as con
 
 /** A whole page. Parts of it that are marked `data-live` are brought up to date by the script, where there is one. */
 export function page({ link }: Pick<Visit, "link">, options: PageOptions): Html {
-  const { title, section, events = "", poll = "", main } = options;
+  const { title, section, events = "", poll = false, main } = options;
   const entries = MENU.map(([id, label]) =>
     markup`<li><a href="${link(id)}"${id === section ? raw(' aria-current="page"') : ""}>${label}</a></li>`
   );
@@ -35,7 +35,7 @@ export function page({ link }: Pick<Visit, "link">, options: PageOptions): Html 
 <link rel="stylesheet" href="${link("style.css")}">
 <script type="module" src="${link("live.js")}"></script>
 </head>
-<body data-events="${events}" data-poll="${poll}">
+<body data-events="${events}" data-poll="${poll ? "yes" : ""}">
 <a class="skip" href="#main">Skip to content</a>
 <header>
 <a class="brand" href="${link("runs")}">superstep</a>

@@ -33,7 +33,7 @@ export async function runsPage(visit: Visit, filter: RunFilter): Promise<Html> {
     title: "Runs",
     section: "runs",
     // Further pages do not move under the reader.
-    ...(cursor === "" ? { poll: 3_000 } : {}),
+    ...(cursor === "" ? { poll: true } : {}),
     main: markup`<h1>Runs</h1>
 <form method="get" action="${link("runs")}" class="filters" role="search">
 ${select("Graph", "graph_id", graph_id, graphs.map(({ graphId }) => graphId))}

@@ -1,5 +1,5 @@
 import { bodyOf } from "../client.ts";
-import { fieldsOf, type Filled } from "./form.ts";
+import { fieldsOf, type Filled } from "./form/mod.ts";
 import { graphLink, graphOf, picture, shortVersion } from "./graph.ts";
 import { type Html, markup } from "./html.ts";
 import { alert, page, table } from "./page.ts";

@@ -141,6 +141,11 @@ label, legend { font-weight: 600; font-size: .9375rem; }
 .help { font-size: .875rem; margin: .2rem 0 0; }
 .issue { color: var(--failed); font-size: .9375rem; margin: .2rem 0 0; font-weight: 500; }
 fieldset { border: 1px solid var(--line); border-radius: 8px; padding: .3rem .9rem .6rem; margin: .8rem 0; min-width: 0; }
+.help, .issue { white-space: pre-line; }
+.variant:not(:has(> label > input:checked)) > .field { display: none; }
+.variant { margin: .3rem 0; }
+.variant > label { display: flex; gap: .4rem; align-items: center; font-weight: 400; }
+label small, legend small { font-weight: 400; color: var(--quiet); }
 fieldset[role="radiogroup"] { border: 0; padding: 0; }
 .choices label { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1.25rem; }
 input:not([type="radio"], [type="checkbox"]), select, textarea { font: inherit; width: 100%; padding: .4rem .6rem; color: var(--text);

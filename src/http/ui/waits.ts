@@ -1,6 +1,6 @@
 import { bodyOf } from "../client.ts";
 import type { InboxWait, RunBody, RunWait } from "../wire.ts";
-import { fieldsOf, type Filled } from "./form.ts";
+import { fieldsOf, type Filled } from "./form/mod.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { alert, facts, live, page } from "./page.ts";
 import type { Visit } from "./site.ts";
@@ -14,7 +14,7 @@ export async function inboxPage(visit: Visit, cursor: string | undefined): Promi
   return page(visit, {
     title: "Inbox",
     section: "waits",
-    poll: 3_000,
+    poll: true,
     main: markup`<h1>Inbox</h1>
 <p class="quiet">What runs wait for, oldest first</p>
 ${

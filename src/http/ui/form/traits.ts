@@ -1,9 +1,9 @@
 /** What a schema says of the control of its value, and to the person in front of it. */
 
-import { type Json, toJson } from "../../model/json.ts";
-import type { Common } from "./form_fields.ts";
-import type { Schema } from "./form_schema.ts";
-import { shown, shownName } from "./form_words.ts";
+import { type Json, toJson } from "../../../model/json.ts";
+import type { Common } from "./fields.ts";
+import type { Schema } from "./schema.ts";
+import { shown, shownName } from "./words.ts";
 
 /** The longest default that a form is filled with, as JSON. */
 const MAX_INITIAL = 20_000;

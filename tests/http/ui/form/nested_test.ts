@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { FormPage, refused, schemaOf, submitted } from "./form_page.ts";
+import { FormPage, refused, schemaOf, submitted } from "./page.ts";
 
 test("W3: objects in objects are groups with a legend, and their keys may be anything", () => {
   const Nested = z.object({

@@ -1,10 +1,10 @@
 /** Which field an issue is about. */
 
-import type { Issue } from "../wire.ts";
-import { chooserOf, type Field } from "./form_fields.ts";
-import { isStepTo, pathText, type Step, stepsOf } from "./form_path.ts";
-import type { Entries } from "./form_value.ts";
-import { shown } from "./form_words.ts";
+import type { Issue } from "../../wire.ts";
+import { chooserOf, type Field } from "./fields.ts";
+import { isStepTo, pathText, type Step, stepsOf } from "./path.ts";
+import type { Entries } from "./value.ts";
+import { shown } from "./words.ts";
 
 /** Issues in words, where they belong. */
 export interface Placed {

@@ -3,7 +3,7 @@
  * must be given says so in words. All texts are escaped by the template, also those of schemas.
  */
 
-import { attributes, controlOf } from "./form_controls.ts";
+import { attributes, controlOf } from "./controls.ts";
 import {
   type ChoiceField,
   chooserOf,
@@ -13,10 +13,10 @@ import {
   meaningsOf,
   UNTITLED,
   type VariantsField,
-} from "./form_fields.ts";
-import type { Placed } from "./form_issues.ts";
-import { type Entries, entryOf } from "./form_value.ts";
-import { type Html, html } from "./html.ts";
+} from "./fields.ts";
+import type { Placed } from "./issues.ts";
+import { type Entries, entryOf } from "./value.ts";
+import { type Html, markup } from "../html.ts";
 
 /** Draws the field of a whole value, filled in, with what is wrong. `id` begins the ids of its elements. */
 export function draw(root: Field, id: string, entries: Entries, issues: Placed): Html {
@@ -56,32 +56,28 @@ class Pen {
 
   draw(root: Field): Html {
     const { others } = this.#issues;
-    const list = html`
-      <div class="issue" role="alert">
-        <ul>${others.map((text) => html`<li>${text}</li>`)}</ul>
-      </div>
-    `;
+    const list = markup`<div class="issue" role="alert">
+<ul>${others.map((text) => markup`<li>${text}</li>`)}</ul>
+</div>`;
     const fields = root.kind === "group" && root.label === UNTITLED
       ? this.#untitled(root)
       : this.#field(root, true);
-    return html`${others.length === 0 ? "" : list}${fields}`;
+    return markup`${others.length === 0 ? "" : list}${fields}`;
   }
 
   /** The fields of a value that is nothing but them need no group. */
   #untitled({ fields, help }: GroupField): Html {
     const text = fields.length === 0 ? "Nothing needs to be filled in." : help;
-    return html`${
-      text === undefined ? "" : html`
-        <p class="help">${text}</p>
-      `
-    }${fields.map((field) => this.#field(field, true))}`;
+    return markup`${text === undefined ? "" : markup`<p class="help">${text}</p>`}${
+      fields.map((field) => this.#field(field, true))
+    }`;
   }
 
   /** @param always Whether it is read whatever else is chosen: browsers may insist on no other field. */
   #field(field: Field, always: boolean): Html {
     switch (field.kind) {
       case "fixed":
-        return html``;
+        return markup``;
       case "group":
         return this.#group(field, always);
       case "variants":
@@ -113,12 +109,10 @@ class Pen {
     const empty = field.kind !== "json" && field.nullable
       ? this.#empty(field.label, field.name, meaningsOf(field))
       : "";
-    return html`
-      <div class="field">
-      <label for="${id}">${field.label}${required(mustBeGiven)}</label>${help}
-      ${control}${issue}${empty}
-      </div>
-    `;
+    return markup`<div class="field">
+<label for="${id}">${field.label}${required(mustBeGiven)}</label>${help}
+${control}${issue}${empty}
+</div>`;
   }
 
   /** What an empty text is to mean, where that is several things. */
@@ -126,17 +120,15 @@ class Pen {
     const chooser = `${name}?`;
     const chosen = entryOf(this.#entries, chooser) || "absent";
     const radios = meanings.map((value) => ({ value, label: MEANINGS[value] }));
-    return html`
-      <fieldset class="choices"><legend>If ${label} is empty</legend>
-      ${radios.map((radio) => this.#radio(chooser, radio, chosen))}</fieldset>
-    `;
+    return markup`<fieldset class="choices"><legend>If ${label} is empty</legend>
+${radios.map((radio) => this.#radio(chooser, radio, chosen))}</fieldset>`;
   }
 
   #radio(name: string, { value, label }: Radio, chosen: string | undefined, insist = false): Html {
     const more = { checked: value === chosen ? "" : undefined, required: insist ? "" : undefined };
-    return html`
-      <label><input type="radio" name="${name}" value="${value}"${attributes(more)}/> ${label}</label>
-    `;
+    return markup`<label><input type="radio" name="${name}" value="${value}"${
+      attributes(more)
+    }/> ${label}</label>`;
   }
 
   #choice(field: ChoiceField, always: boolean): Html {
@@ -149,46 +141,40 @@ class Pen {
       "aria-invalid": hasIssue ? "true" : undefined,
       "aria-required": field.required ? "true" : undefined,
     };
-    return html`
-      <fieldset class="field" role="radiogroup" ${attributes(group)}>
-      <legend>${field.label}${required(field.required)}</legend>${help}
-      <div class="choices">
-      ${radios.map((radio) => this.#radio(field.name, radio, chosen, always && field.required))}</div>${issue}
-      </fieldset>
-    `;
+    return markup`<fieldset class="field" role="radiogroup"${attributes(group)}>
+<legend>${field.label}${required(field.required)}</legend>${help}
+<div class="choices">
+${radios.map((radio) => this.#radio(field.name, radio, chosen, always && field.required))}</div>${issue}
+</fieldset>`;
   }
 
   #select(field: ChoiceField, always: boolean): Html {
     const { id, help, issue, hasIssue, describedBy } = this.#marks(field);
     const chosen = entryOf(this.#entries, field.name);
     const option = (value: string, label: string) =>
-      html`
-        <option value="${value}" ${attributes({
+      markup`<option value="${value}"${
+        attributes({
           selected: value === chosen ? "" : undefined,
-        })}>${label}</option>
-      `;
+        })
+      }>${label}</option>`;
     const none = field.required ? option("", "Choose …") : mayBeLeftOut(field) ? option("", "Not given") : "";
     const more = {
       required: always && field.required ? "" : undefined,
       "aria-describedby": describedBy,
       "aria-invalid": hasIssue ? "true" : undefined,
     };
-    return html`
-      <div class="field">
-      <label for="${id}">${field.label}${required(field.required)}</label>${help}
-      <select id="${id}" name="${field.name}"${attributes(more)}>
-      ${none}${field.choices.map(({ text, label }) => option(text, label))}</select>${issue}
-      </div>
-    `;
+    return markup`<div class="field">
+<label for="${id}">${field.label}${required(field.required)}</label>${help}
+<select id="${id}" name="${field.name}"${attributes(more)}>
+${none}${field.choices.map(({ text, label }) => option(text, label))}</select>${issue}
+</div>`;
   }
 
   #group(field: GroupField, always: boolean): Html {
     const { help, issue, describedBy } = this.#marks(field);
-    return html`
-      <fieldset class="field" ${attributes({ "aria-describedby": describedBy })}>
-      <legend>${field.label}</legend>${help}${issue}
-      ${field.fields.map((inner) => this.#field(inner, always))}</fieldset>
-    `;
+    return markup`<fieldset class="field"${attributes({ "aria-describedby": describedBy })}>
+<legend>${field.label}</legend>${help}${issue}
+${field.fields.map((inner) => this.#field(inner, always))}</fieldset>`;
   }
 
   /** Each option stands beside what belongs to it, so that a style sheet can show that of the chosen one only. */
@@ -200,22 +186,18 @@ class Pen {
       ...(field.required ? [] : [{ value: "", label: "Leave it out" }]),
       ...(field.nullable ? [{ value: "null", label: MEANINGS.null }] : []),
     ];
-    return html`
-      <fieldset class="field" ${attributes({ "aria-describedby": describedBy })}>
-      <legend>${field.label}${required(field.required)}</legend>${help}${issue}
-      ${others.map((radio) =>
-        html`
-          <div class="variant">${this.#radio(name, radio, chosen)}</div>
-        `
-      )}${field.options.map(({ key, label, field: inner }) =>
-        html`
-          <div class="variant">${this.#radio(name, { value: key, label }, chosen)}${this.#field(
+    return markup`<fieldset class="field"${attributes({ "aria-describedby": describedBy })}>
+<legend>${field.label}${required(field.required)}</legend>${help}${issue}
+${others.map((radio) => markup`<div class="variant">${this.#radio(name, radio, chosen)}</div>`)}${
+      field.options.map(({ key, label, field: inner }) =>
+        markup`<div class="variant">${this.#radio(name, { value: key, label }, chosen)}${
+          this.#field(
             inner,
             false,
-          )}</div>
-        `
-      )}</fieldset>
-    `;
+          )
+        }</div>`
+      )
+    }</fieldset>`;
   }
 
   #marks(field: Field): Marks {
@@ -227,12 +209,10 @@ class Pen {
     ];
     return {
       id,
-      help: field.help === undefined ? html`` : html`
-        <p class="help" id="${id}-help">${field.help}</p>
-      `,
-      issue: messages.length === 0 ? html`` : html`
-        <p class="issue" id="${id}-issue">${messages.join("\n")}</p>
-      `,
+      help: field.help === undefined ? markup`` : markup`<p class="help" id="${id}-help">${field.help}</p>`,
+      issue: messages.length === 0
+        ? markup``
+        : markup`<p class="issue" id="${id}-issue">${messages.join("\n")}</p>`,
       hasIssue: messages.length > 0,
       describedBy: ids.length === 0 ? undefined : ids.join(" "),
     };
@@ -246,11 +226,7 @@ const MEANINGS: Readonly<Record<Meaning, string>> = {
 };
 
 function required(mustBeGiven: boolean): Html {
-  return mustBeGiven
-    ? html`
-      <small>(required)</small>
-    `
-    : html``;
+  return mustBeGiven ? markup`<small>(required)</small>` : markup``;
 }
 
 /** A default that is chosen beforehand is the same as nothing. */

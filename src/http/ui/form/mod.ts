@@ -5,16 +5,16 @@
  * help to give a value that fits; whether it does is judged by the API, whose issues come back to the fields.
  */
 
-import type { Json } from "../../model/json.ts";
-import type { Issue } from "../wire.ts";
-import { entriesFor, initialEntries } from "./form_entries.ts";
-import { draw } from "./form_html.ts";
-import { place } from "./form_issues.ts";
-import { modelOf } from "./form_model.ts";
-import { type Entries, read } from "./form_value.ts";
-import type { Html } from "./html.ts";
+import type { Json } from "../../../model/json.ts";
+import type { Issue } from "../../wire.ts";
+import { entriesFor, initialEntries } from "./entries.ts";
+import { draw } from "./html.ts";
+import { place } from "./issues.ts";
+import { modelOf } from "./model.ts";
+import { type Entries, read } from "./value.ts";
+import type { Html } from "../html.ts";
 
-export type { Entries } from "./form_value.ts";
+export type { Entries } from "./value.ts";
 
 /** What a form held, and what was wrong with it. */
 export interface Filled {

@@ -3,9 +3,9 @@
  * that could not take what its schema wants, is a plain one instead. Patterns of schemas are not handed to browsers.
  */
 
-import type { JsonField, ListField, NumberField, TextField } from "./form_fields.ts";
-import { isDate, isLocalTime } from "./form_time.ts";
-import { type Html, html } from "./html.ts";
+import type { JsonField, ListField, NumberField, TextField } from "./fields.ts";
+import { isDate, isLocalTime } from "./time.ts";
+import { type Html, markup } from "../html.ts";
 
 /** Attributes by name; those that are `undefined` are left out. */
 export type Attributes = Readonly<Record<string, string | number | undefined>>;
@@ -13,11 +13,7 @@ export type Attributes = Readonly<Record<string, string | number | undefined>>;
 /** Attributes as they stand in a tag. */
 export function attributes(all: Attributes): readonly Html[] {
   return Object.entries(all).filter(([, value]) => value !== undefined)
-    .map(([name, value]) =>
-      html`
-        ${name}="${value}"
-      `
-    );
+    .map(([name, value]) => markup` ${name}="${value}"`);
 }
 
 /**
@@ -70,14 +66,12 @@ function isFit(test: (text: string) => boolean, text: string): boolean {
 }
 
 function input(all: Attributes, text: string): Html {
-  return html`
-    <input${attributes(all)} value="${text}" />
-  `;
+  return markup`<input${attributes(all)} value="${text}" />`;
 }
 
 /** The first line break in a text area is none of its text. */
 function area(all: Attributes, text: string): Html {
-  return html`<textarea${attributes(all)}>${`\n${text}`}</textarea>`;
+  return markup`<textarea${attributes(all)}>${`\n${text}`}</textarea>`;
 }
 
 /** A number as HTML writes it. */

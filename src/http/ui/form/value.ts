@@ -10,9 +10,9 @@
  * 4. Names that the form does not have are not looked at; of several values of a name the first counts.
  */
 
-import { reasonOf } from "../../errors.ts";
-import { fromJson, type Json } from "../../model/json.ts";
-import type { Issue } from "../wire.ts";
+import { reasonOf } from "../../../errors.ts";
+import { fromJson, type Json } from "../../../model/json.ts";
+import type { Issue } from "../../wire.ts";
 import {
   chooserOf,
   type Field,
@@ -24,11 +24,11 @@ import {
   type NumberField,
   type TextField,
   type VariantsField,
-} from "./form_fields.ts";
-import { numberOf } from "./form_number.ts";
-import { pathText, type Step } from "./form_path.ts";
-import { timeOf } from "./form_time.ts";
-import { shown } from "./form_words.ts";
+} from "./fields.ts";
+import { numberOf } from "./number.ts";
+import { pathText, type Step } from "./path.ts";
+import { timeOf } from "./time.ts";
+import { shown } from "./words.ts";
 
 /** What was submitted, by name: a map, or the `URLSearchParams` of the body. */
 export interface Entries {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { FormPage, refused, schemaOf, submitted, textHeld } from "./form_page.ts";
+import { FormPage, refused, schemaOf, submitted, textHeld } from "./page.ts";
 
 test("W3: the form of the approval in the README is two controls, which make its answer", () => {
   const Verdict = z.object({ by: z.string(), approve: z.boolean() });

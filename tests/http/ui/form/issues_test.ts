@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { pathText as storedPathText, type Segment } from "../../../src/checkpoint/path.ts";
-import { pathText, type Step, stepsOf } from "../../../src/http/ui/form_path.ts";
-import { parseWith } from "../../../src/checkpoint/validate.ts";
-import { ValidationError } from "../../../src/errors.ts";
-import { allOf, byClass } from "../../support/xml.ts";
-import { FormPage, type Issues, schemaOf, textHeld, type Typed } from "./form_page.ts";
+import { pathText as storedPathText, type Segment } from "../../../../src/checkpoint/path.ts";
+import { pathText, type Step, stepsOf } from "../../../../src/http/ui/form/path.ts";
+import { parseWith } from "../../../../src/checkpoint/validate.ts";
+import { ValidationError } from "../../../../src/errors.ts";
+import { allOf, byClass } from "../../../support/xml.ts";
+import { FormPage, type Issues, schemaOf, textHeld, type Typed } from "./page.ts";
 
 /** A form that comes back with what was sent, and what the API or the form has against it. */
 function again(schema: z.ZodType, typed: Typed, issues?: Issues): FormPage {

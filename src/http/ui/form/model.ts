@@ -1,6 +1,6 @@
 /** The fields of a form from a JSON Schema. The same schema always makes the same fields, whatever else happened. */
 
-import { entriesFor, initialEntries } from "./form_entries.ts";
+import { entriesFor, initialEntries } from "./entries.ts";
 import {
   type Choice,
   type Common,
@@ -11,12 +11,12 @@ import {
   UNTITLED,
   type Variant,
   type VariantsField,
-} from "./form_fields.ts";
-import { choicesOf, isNull, MAX_CHOICES, tagOf } from "./form_choices.ts";
-import { isObject, type Place, propertiesOf, requiredOf, Schemas } from "./form_schema.ts";
-import { sketchOf } from "./form_sketch.ts";
-import { describe, helpOf, initialOf, isTextual, numeric, textual, titleOf, wordFor } from "./form_traits.ts";
-import { shown, shownName, shownValue } from "./form_words.ts";
+} from "./fields.ts";
+import { choicesOf, isNull, MAX_CHOICES, tagOf } from "./choices.ts";
+import { isObject, type Place, propertiesOf, requiredOf, Schemas } from "./schema.ts";
+import { sketchOf } from "./sketch.ts";
+import { describe, helpOf, initialOf, isTextual, numeric, textual, titleOf, wordFor } from "./traits.ts";
+import { shown, shownName, shownValue } from "./words.ts";
 
 /** The most fields of a form, those of variants included. */
 const MAX_FIELDS = 200;

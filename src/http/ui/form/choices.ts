@@ -1,9 +1,9 @@
 /** Schemas that allow certain values only. */
 
-import { toJson } from "../../model/json.ts";
-import type { Choice } from "./form_fields.ts";
-import { isObject, type Place, propertiesOf, requiredOf, type Schema, type Schemas } from "./form_schema.ts";
-import { shownName, shownValue } from "./form_words.ts";
+import { toJson } from "../../../model/json.ts";
+import type { Choice } from "./fields.ts";
+import { isObject, type Place, propertiesOf, requiredOf, type Schema, type Schemas } from "./schema.ts";
+import { shownName, shownValue } from "./words.ts";
 
 /** The most values that can be chosen among. */
 export const MAX_CHOICES = 200;

@@ -1,6 +1,6 @@
 /** The fields of a form, as plain data: what can be asked for one by one, and what only JSON can say. */
 
-import type { Json } from "../../model/json.ts";
+import type { Json } from "../../../model/json.ts";
 
 /** A field, made from a schema by `modelOf`. */
 export type Field =

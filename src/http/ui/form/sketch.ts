@@ -1,7 +1,7 @@
 /** An example of a value, for those who have to type it as JSON. */
 
-import { type Json, toJson } from "../../model/json.ts";
-import { isObject, type Place, propertiesOf, type Schemas } from "./form_schema.ts";
+import { type Json, toJson } from "../../../model/json.ts";
+import { isObject, type Place, propertiesOf, type Schemas } from "./schema.ts";
 
 const MAX_DEPTH = 3;
 const MAX_ENTRIES = 8;

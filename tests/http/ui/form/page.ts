@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import type { z } from "zod";
-import { jsonSchemaOf } from "../../../src/checkpoint/validate.ts";
-import { fieldsOf, type Filled, valueOf } from "../../../src/http/ui/form.ts";
-import { fromJson } from "../../../src/model/json.ts";
-import { allOf, parseXml, type XmlElement } from "../../support/xml.ts";
+import { jsonSchemaOf } from "../../../../src/checkpoint/validate.ts";
+import { fieldsOf, type Filled, valueOf } from "../../../../src/http/ui/form/mod.ts";
+import { fromJson } from "../../../../src/model/json.ts";
+import { allOf, parseXml, type XmlElement } from "../../../support/xml.ts";
 
 /** What is wrong, as the API says it. */
 export type Issues = readonly { readonly path: string; readonly message: string }[];

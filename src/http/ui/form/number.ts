@@ -1,6 +1,6 @@
 /** Numbers as people type them and as JSON keeps them. */
 
-import { type Json, toJson } from "../../model/json.ts";
+import { type Json, toJson } from "../../../model/json.ts";
 
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** Longer than the text of any number that can be kept exactly and is written without need for more. */

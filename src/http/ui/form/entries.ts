@@ -1,7 +1,7 @@
 /** What the controls of a form hold when it stands for a value: the reverse of `read`. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { Json } from "../../model/json.ts";
+import type { Json } from "../../../model/json.ts";
 import {
   chooserOf,
   type Field,
@@ -9,11 +9,11 @@ import {
   meaningsOf,
   type NumberField,
   type TextField,
-} from "./form_fields.ts";
-import { textOfNumber } from "./form_number.ts";
-import { isObject } from "./form_schema.ts";
-import { pickedOf } from "./form_time.ts";
-import { read } from "./form_value.ts";
+} from "./fields.ts";
+import { textOfNumber } from "./number.ts";
+import { isObject } from "./schema.ts";
+import { pickedOf } from "./time.ts";
+import { read } from "./value.ts";
 
 /**
  * What to fill a form with so that it stands for the value, given as tagged JSON; nothing when no entries would do, such

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { entriesOf } from "../../../src/http/ui/form.ts";
-import { toJson } from "../../../src/model/json.ts";
-import { seeded } from "../../checkpoint/values.ts";
-import { FormPage, schemaOf } from "./form_page.ts";
+import { entriesOf } from "../../../../src/http/ui/form/mod.ts";
+import { toJson } from "../../../../src/model/json.ts";
+import { seeded } from "../../../checkpoint/values.ts";
+import { FormPage, schemaOf } from "./page.ts";
 
 type Random = () => number;
 
