@@ -11,7 +11,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 /** Names of Chromium on PATH. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 /** How long the browser and each of its actions may take: longer than any takes, shorter than a test may. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 20_000;
 
 /** What a test asks of a page. */
 export interface PageOptions {
@@ -23,11 +23,15 @@ export interface PageOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   /** Pixels of the device per CSS pixel. @default 1 */
   readonly scale?: number;
+  /** What is given where a server asks who is there. @default nothing */
+  readonly login?: { readonly username: string; readonly password: string };
 }
 
 /** A page in a profile of its own, and what went wrong in it. */
 export interface Tab extends AsyncDisposable {
   readonly page: Page;
+  /** Whether its pages may run scripts. */
+  readonly script: boolean;
   /**
    * What went wrong since this was asked last: errors on the console, uncaught errors, violations of the content security
    * policy, requests that failed or were refused.
@@ -100,6 +104,7 @@ export function chromiumPath(env: Readonly<Record<string, string | undefined>>):
 async function openPage(browser: Browser, options: PageOptions = {}): Promise<Tab> {
   const { script = true, colorScheme = "light", viewport = { width: 1280, height: 800 }, scale = 1 } =
     options;
+  const { login } = options;
   const context = await browser.newContext({
     javaScriptEnabled: script,
     colorScheme,
@@ -108,6 +113,7 @@ async function openPage(browser: Browser, options: PageOptions = {}): Promise<Ta
     reducedMotion: "reduce",
     locale: "en-GB",
     timezoneId: "UTC",
+    ...(login === undefined ? {} : { httpCredentials: login }),
   });
   context.setDefaultTimeout(LIMIT_MS);
   const page = await context.newPage();
@@ -118,6 +124,7 @@ async function openPage(browser: Browser, options: PageOptions = {}): Promise<Ta
   });
   return {
     page,
+    script,
     problems: async () => {
       // What happened before reaches us before the answer to this; so it does where a page goes away meanwhile.
       await page.evaluate("1").catch(() => {});
