@@ -44,6 +44,12 @@ export function revision(text: string): number {
   throw new InvalidArgumentError("Give a whole number from 0.");
 }
 
+/** A port to listen at. */
+export function port(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError("Give a number from 0 to 65535.");
+}
+
 /** A span such as `30s`. */
 export function duration(text: string): Duration {
   if ((toMs(text) ?? -1) >= 0) return text as Duration;

@@ -240,3 +240,36 @@ test("W1: a detached run is worked on by a worker, which is stopped in good orde
     );
     refused(await shell.run("serve", DESK, "-w", "desc"), /there is no workflow "desc"; did you mean desk\?/);
   }));
+
+test("W3, W4: a worker takes requests too, and has a dashboard, until it is stopped", () =>
+  Shell.with(async (shell) => {
+    const pages: string[] = [];
+    const served = await shell.runIn(
+      {
+        watch: (text, send) => {
+          const [, url] = /at (http:\/\/127\.0\.0\.1:\d+), for people at/.exec(text) ?? [];
+          if (url === undefined || pages.length > 0) return;
+          pages.push("asked");
+          const visit = async () => {
+            const run = await fetch(`${url}/v1/graphs/desk/runs?wait=10s`, {
+              method: "POST",
+              headers: { "Content-Type": "application/json" },
+              body: JSON.stringify({ runId: "r1", input: JSON.parse(input()) }),
+            });
+            const page = await fetch(`${url}/ui/runs/r1`);
+            pages.push(`${run.status} ${page.status} ${/class="badge awaiting"/.test(await page.text())}`);
+          };
+          visit().catch((error) => pages.push(String(error))).finally(() => send("SIGTERM"));
+        },
+      },
+      "serve",
+      DESK,
+      "--port",
+      "0",
+      "--poll",
+      "20ms",
+    );
+    assert.deepEqual(pages, ["asked", "200 200 true"]);
+    assert.equal(served.code, 0);
+    refused(await shell.run("serve", DESK, "--port", "70000"), /Give a number from 0 to 65535/);
+  }));

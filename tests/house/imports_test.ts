@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["engine"],
   http: ["compile", "decorators", "worker", "engine", "graph", "scanner", "store"],
   // The other composition root: it opens stores, and reads their records without the code of a graph.
-  cli: ["compile", "worker", "scanner", "graph", "engine", "checkpoint", "store", "adapters"],
+  cli: ["compile", "worker", "http", "scanner", "graph", "engine", "checkpoint", "store", "adapters"],
 };
 
 const files = sourceFiles("src");

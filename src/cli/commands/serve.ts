@@ -1,13 +1,15 @@
 import type { Command } from "commander";
 import type { Hooks } from "../../engine/events.ts";
+import type { Runner } from "../../engine/runner.ts";
 import type { Duration } from "../../model/durations.ts";
 import type { RunRecord } from "../../model/run.ts";
+import type { Store } from "../../store/store.ts";
 import { serve } from "../../worker/mod.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { EXIT } from "../exit.ts";
 import { timeOfDay } from "../format.ts";
-import { addDatabase, duration, SOURCES, wholeNumber } from "../options.ts";
+import { addDatabase, duration, port, SOURCES, wholeNumber } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { statusText } from "../report.ts";
 import { Workflows } from "../sources.ts";
@@ -21,6 +23,7 @@ interface ServeCommandOptions extends CommonOptions {
   readonly grace?: Duration;
   readonly poll?: Duration;
   readonly schedules: boolean;
+  readonly port?: number;
 }
 
 /** `superstep serve`. */
@@ -35,6 +38,11 @@ export function addServe(program: Command, cli: Cli): void {
     .option("--concurrency <n>", "the most runs at once (default: 32)", wholeNumber)
     .option("--poll <span>", "how often to look for runs that are due (default: 1s)", duration)
     .option("--grace <span>", "how long runs may go on when the worker stops (default: 5s)", duration)
+    .option(
+      "--port <n>",
+      "take requests of this machine too, with the dashboard at /ui; 0 is any free port",
+      port,
+    )
     .option("--no-schedules", "start no runs by schedules");
   addDatabase(command).action((sources: readonly string[], options: ServeCommandOptions) =>
     serveSources(cli, sources, options)
@@ -53,9 +61,11 @@ async function serveSources(
   const release = captureConsole(cli.io, (data) => cli.printed(data));
   try {
     await withDatabase(options.db, { create: true }, async (store) => {
+      const runners = served.map((workflow) => workflows.runner(workflow, store, cli));
+      await using http = await overHttp(cli, store, runners, options.port);
       const worker = await serve({
         store,
-        runners: served.map((workflow) => workflows.runner(workflow, store, cli)),
+        runners,
         logger: cli.logger,
         hooks: hooksFor(cli, options.json === true),
         schedules,
@@ -72,7 +82,9 @@ async function serveSources(
         void worker.stop();
       });
       cli.note(
-        `serving ${served.map(({ id }) => line(id)).join(", ")} from ${line(options.db)}; stop with Ctrl-C`,
+        `serving ${served.map(({ id }) => line(id)).join(", ")} from ${line(options.db)}${
+          http.url === undefined ? "" : ` at ${http.url}, for people at ${http.url}/ui`
+        }; stop with Ctrl-C`,
       );
       try {
         await worker.stopped;
@@ -83,6 +95,38 @@ async function serveSources(
   } finally {
     release();
   }
+}
+
+/** Where the runs are served over HTTP, if they are. */
+interface OverHttp extends AsyncDisposable {
+  readonly url?: string;
+}
+
+async function overHttp(
+  cli: Cli,
+  store: Store,
+  runners: readonly Runner<unknown>[],
+  port: number | undefined,
+): Promise<OverHttp> {
+  if (port === undefined) return { [Symbol.asyncDispose]: async () => {} };
+  const { createApp, listen } = await import("../../http/mod.ts");
+  const ending = new AbortController();
+  // Whoever is on this machine can read the file as well.
+  const app = createApp({
+    store,
+    runners,
+    signal: ending.signal,
+    expose: { causes: true },
+    logger: cli.logger,
+  });
+  const server = await listen(app, { port });
+  return {
+    url: server.url,
+    async [Symbol.asyncDispose]() {
+      ending.abort();
+      await server.close();
+    },
+  };
 }
 
 /** A line for every run that is taken, comes to an end or a pause, or is left. */
