@@ -73,20 +73,20 @@ export async function findWait(
   }
 }
 
-/** The waits of a run, timers included. */
+/** The waits of a run: timers too when it is paused, and those that the inbox has while it is worked on. */
 export async function waitsOfRun(
   visit: Visit,
-  { run, waits = [], answered = [] }: RunBody,
+  { run, status, waits = [], answered = [] }: RunBody,
 ): Promise<readonly Html[]> {
-  const { runId, graphId } = run;
+  const { runId } = run;
+  const asks = status === "running" || waits.some((wait) => wait.kind !== "timer");
   const query = { run_id: runId, limit: "1000" };
-  const asks = waits.some((wait) => wait.kind !== "timer");
   const inbox = asks ? (await bodyOf(visit.api.v1.waits.$get({ query }))).waits : [];
-  const rows = new Map(inbox.map((row) => [row.waitId, row]));
+  const known = new Map(inbox.map((wait) => [wait.waitId, wait]));
+  const open = status === "running" ? inbox : waits.filter((wait) => wait.kind !== "timer");
   return [
-    ...waits.map((wait) =>
-      wait.kind === "timer" ? timer(wait) : openWait(visit, { ...wait, graphId, ...rows.get(wait.waitId) })
-    ),
+    ...open.map((wait) => openWait(visit, { ...wait, ...known.get(wait.waitId) })),
+    ...waits.filter((wait) => wait.kind === "timer").map(timer),
     ...answered.map((id) =>
       markup`<p class="card quiet" id="answered-${id}">An answer is accepted, and taken in by whoever goes on with the run.</p>
 `
