@@ -64,7 +64,8 @@ export async function findWait(
   runId: string,
   waitId: string,
 ): Promise<InboxWait | undefined> {
-  for (let cursor: string | undefined;;) {
+  let cursor: string | undefined;
+  for (;;) {
     const query = { run_id: runId, limit: "1000", ...(cursor === undefined ? {} : { cursor }) };
     const { waits, next_cursor } = await bodyOf(api.v1.waits.$get({ query }));
     const found = waits.find((wait) => wait.waitId === waitId);
