@@ -153,9 +153,10 @@ export class Subgraph<S, I = unknown, O = S> implements Task<I, O> {
     const begin = () => this.#begin(input, ctx, how);
     for (let result = await begin();;) {
       const { runId, revision } = result.run;
+      // A fork has other revisions than the run that it comes from, whose sleeps it may have.
       // What a body returns while it waits is ignored: one that does not wait any more has to say so.
       const leave = async () => {
-        if (await mirrors.areOpen()) await ctx.sleep(`over-${revision}`, 0);
+        if (await mirrors.areOpen()) await ctx.sleep(`over-${runId}-${revision}`, 0);
       };
       if (result.status === "completed") {
         await leave();
@@ -248,7 +249,8 @@ interface Given {
 async function due<S>(result: InterruptedResult<S>, mirrors: Mirrors, ctx: TaskContext): Promise<Given> {
   const { answers, expired, pause } = await mirrors.results(result.waits);
   if (Object.keys(answers).length > 0 || expired.length > 0) return { answers, expired };
-  if (result.due !== undefined) await ctx.sleep(`until-${result.run.revision}`, new Date(result.due));
+  const { runId, revision } = result.run;
+  if (result.due !== undefined) await ctx.sleep(`until-${runId}-${revision}`, new Date(result.due));
   else if (pause !== undefined) throw pause;
   return {};
 }

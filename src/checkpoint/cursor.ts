@@ -27,6 +27,8 @@ export interface Ownership {
   readonly absent?: string | undefined;
   /** When the run is to be woken, should the record leave it unowned. */
   readonly wake?: number | undefined;
+  /** How far the callers of the run are, the nearest first; see {@link LogRecord.callers}. */
+  readonly callers?: readonly number[] | undefined;
   /** The JSON Schema of each wait by vertex and name, for the rows of waits that the record opens. */
   readonly schemas?: ((vertexId: string, name: string) => unknown) | undefined;
 }

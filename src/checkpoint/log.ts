@@ -253,11 +253,14 @@ export class CheckpointLog<S> {
   }
 
   #draft(before: Cursor<S> | undefined, write: RecordWrite<S>, state: S): Draft {
-    const { checkpoint, events, next } = write;
+    const { checkpoint, events, next, callers } = write;
     const { revision, updatedAt: at } = checkpoint.run;
     if (before !== undefined) {
       const patch = next?.patch;
-      const bytes = encodeRecord(patch === undefined ? { at, events } : { at, events, patch }, this.#codec);
+      const record: LogRecord = patch === undefined
+        ? { at, events, callers }
+        : { at, events, callers, patch };
+      const bytes = encodeRecord(record, this.#codec);
       const deltas = before.deltas + 1;
       const deltaBytes = before.deltaBytes + bytes.byteLength;
       const boundary = checkpoint.phase === "routed" || before.checkpoint.run.status === "interrupted";
@@ -269,7 +272,7 @@ export class CheckpointLog<S> {
       }
     }
     const shot = snapshot(state, revision, before?.layout, this.#codec);
-    const record: LogRecord = { at, events, snapshot: { checkpoint, table: shot.table } };
+    const record: LogRecord = { at, events, callers, snapshot: { checkpoint, table: shot.table } };
     const bytes = encodeRecord(record, this.#codec);
     return {
       bytes,

@@ -216,6 +216,7 @@ export const checkpointShape = z.object({
 export const recordShape = z.object({
   at: z.number(),
   events: z.array(eventShape),
+  callers: z.array(z.int().min(-1)).exactOptional(),
   patch: z.unknown().exactOptional(),
   snapshot: z.object({ checkpoint: checkpointShape, table: z.unknown() }).exactOptional(),
 });

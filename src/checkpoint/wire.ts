@@ -11,6 +11,11 @@ import { recordShape } from "./shapes.ts";
 export interface LogRecord {
   readonly at: number;
   readonly events: readonly RecordEvent[];
+  /**
+   * In a run that works for another one: the newest revision, when this record was written, of the run that called it, of the
+   * one that called that, and so on; -1 where there was none yet.
+   */
+  readonly callers?: readonly number[] | undefined;
   /** What the record changes in the state, unless a snapshot holds it. */
   readonly patch?: Patch;
   /** The whole run as of this record. */
@@ -19,8 +24,16 @@ export interface LogRecord {
 
 /** The bytes of a record. */
 export function encodeRecord(record: LogRecord, codec: Codec): Uint8Array {
-  const { at, patch, snapshot } = record;
+  const { at, callers, patch, snapshot } = record;
   const events = record.events.map(packEvent);
+  if (callers !== undefined) {
+    return codec.encode({
+      at,
+      events,
+      callers,
+      ...(snapshot !== undefined ? { snapshot } : patch !== undefined ? { patch } : {}),
+    });
+  }
   if (snapshot !== undefined) return codec.encode({ at, events, snapshot });
   return codec.encode(patch === undefined ? { at, events } : { at, events, patch });
 }

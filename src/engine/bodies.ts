@@ -7,6 +7,7 @@ import { type Checkpoint, type Execution, executionKey, refOf } from "../model/c
 import { openingKey } from "../model/wait.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
+import type { Callers } from "./called.ts";
 import type { Engine } from "./engine.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
@@ -161,6 +162,7 @@ export class Bodies<S> {
         vertex: vertex as never,
         execution,
         runtime: engine.runtime,
+        callers: this.#desk.callers,
         task: engine.tasks.get(vertex.id)!,
         input,
         isOpen: (waitId) => this.#isOpen(key, waitId),
@@ -355,6 +357,8 @@ interface Prepared {
 export interface Desk<S> {
   /** The run as far as it is durable. */
   cursor(): Cursor<S>;
+  /** The newest revision of the run, and of those that it works for. */
+  readonly callers: Callers;
   /** Notes a fact that is to be recorded soon. */
   note(event: RecordEvent): void;
   /** Notes a fact that can wait for the next record. */

@@ -2,6 +2,7 @@ import type { OnceRecorded, WaitOpened } from "../checkpoint/records.ts";
 import type { Execution } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Callers } from "./called.ts";
 
 /** What a body is run for. */
 export interface BodyInfo {
@@ -12,6 +13,8 @@ export interface BodyInfo {
   /** The execution as recorded when the body begins. */
   readonly execution: Execution;
   readonly runtime: Runtime;
+  /** The newest revision of the run, and of those that it works for. */
+  readonly callers: Callers;
 }
 
 /** Where a body's facts go. */

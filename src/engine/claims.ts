@@ -2,8 +2,10 @@ import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
+import type { RunCaller } from "../model/run.ts";
 import type { Store } from "../store/store.ts";
 import { resumeAnswers } from "./answers.ts";
+import { storedCallers } from "./called.ts";
 import type { FormerOwner } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import type { RunHandle } from "./handle.ts";
@@ -60,9 +62,17 @@ export class Claims<S> {
     facts: readonly RecordEvent[],
     former: FormerOwner,
   ): Promise<RunHandle<S>> {
-    const work = new Work(this.#engine, settings, owner, cursor);
+    const located = await this.located(settings, cursor.checkpoint.run.caller);
+    const work = new Work(this.#engine, located, owner, cursor);
     await work.claim({ facts, ...former });
     return work.begin();
+  }
+
+  /** The settings with how far the callers of a run are, where it has any. */
+  async located(settings: RunSettings, caller: RunCaller | undefined): Promise<RunSettings> {
+    if (caller === undefined || settings.callers !== undefined) return settings;
+    const callers = await storedCallers(this.#engine.log, caller);
+    return { ...settings, callers: () => callers };
   }
 
   /** The facts of a claim, or `undefined` when a claim would change nothing. */

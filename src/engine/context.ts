@@ -14,6 +14,7 @@ import { isId } from "../model/ids.ts";
 import type { Schema } from "../model/schema.ts";
 import { openingKey, type OpeningName, type WaitDefinition, type WaitState } from "../model/wait.ts";
 import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
+import { CALLERS } from "./called.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { PauseSignal, Reactions, type Tracked } from "./pause.ts";
 
@@ -62,6 +63,11 @@ export class BodyContext implements TaskContext {
 
   get signal(): AbortSignal {
     return this.#port.signal();
+  }
+
+  /** For runs that are called with this context. */
+  get [CALLERS](): readonly number[] {
+    return this.#body.callers();
   }
 
   get vertexRunId(): string {

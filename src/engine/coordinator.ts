@@ -65,6 +65,7 @@ export class Coordinator<S> implements OwnedRun {
     this.#runId = cursor.checkpoint.run.runId;
     this.#bodies = new Bodies(engine, settings.concurrency, {
       cursor: () => this.#cursor,
+      callers: () => [this.#cursor.checkpoint.run.revision, ...this.#settings.callers?.() ?? []],
       note: (event) => {
         this.#facts.push(event);
         this.#latch.set();
@@ -197,6 +198,7 @@ export class Coordinator<S> implements OwnedRun {
           writer: this.#owner.id,
           absent: this.#claiming ? this.#absent : undefined,
           wake: command.kind === "stop" ? command.wake : undefined,
+          callers: this.#settings.callers?.(),
           schemas: this.#engine.schemaOf,
         });
         // Selecting is pure, so it need not wait for the record that it follows from.

@@ -2,6 +2,7 @@ import type { CheckpointLog } from "../checkpoint/log.ts";
 import type { CompiledGraph, Task } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
+import type { Callers } from "./called.ts";
 import type { Hooks, Logger } from "./events.ts";
 import type { StateRules } from "./fold.ts";
 import type { Ownership } from "./ownership.ts";
@@ -34,4 +35,6 @@ export interface RunSettings {
   readonly signal?: AbortSignal;
   /** Observers of this run, after those of the runner. */
   readonly hooks: readonly Hooks[];
+  /** How far the callers of the run are, for its records; absent where it has none. */
+  readonly callers?: Callers;
 }

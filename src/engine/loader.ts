@@ -71,7 +71,8 @@ export class Loader<S> {
   async #difference(runId: string): Promise<string> {
     const [first] = await this.#engine.log.history(runId, 0, 1);
     const begun = first?.events.find((e) => e.type === "created" || e.type === "forked");
-    return begun === undefined
+    // A fork of a run whose beginning was cut off does not know it either.
+    return begun === undefined || begun.form === ""
       ? "its beginning is no longer stored"
       : describeVersionDifference(begun.form, canonicalForm(this.#engine.graph));
   }

@@ -3,7 +3,7 @@ import { type Duration, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { isCalledTag } from "./called.ts";
+import { callersOf, isCalledTag } from "./called.ts";
 import type { RunSettings } from "./engine.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
@@ -166,12 +166,17 @@ export function checkedReason(reason: unknown, op: string): string {
 const LONGEST_REASON = 1_000;
 
 /** Work options with their defaults. */
-export function settingsOf(op: string, options: WorkOptions): RunSettings {
+export function settingsOf(
+  op: string,
+  options: WorkOptions & Pick<StartOptions, "caller">,
+): RunSettings {
   if (options.maxSteps !== undefined) positive(options.maxSteps, 1, op, "maxSteps");
+  const callers = callersOf(options.caller);
   return {
     concurrency: positive(options.concurrency, DEFAULT_CONCURRENCY, op, "concurrency"),
     checkpointEvery: options.checkpointEvery ?? "vertex",
     hooks: hooksOf(options.hooks),
+    ...(callers === undefined ? {} : { callers }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   };
 }

@@ -20,6 +20,7 @@ import { Loader } from "./loader.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
+import { gaveWay } from "./operations/give_way.ts";
 import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
@@ -123,16 +124,19 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   async start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
-    const settings = settingsOf("start", options);
+    const given = settingsOf("start", options);
     const { created, state } = beginning(this.#engine, "start", input, options);
-    const { runId } = created;
+    const { runId, caller } = created;
+    const settings = caller === undefined ? given : await this.#claims.located(given, caller);
     try {
       return await this.#claims.asOwner(async (owner) => {
         const owned = { ...created, owner: owner.id };
-        const cursor = await this.#engine.log.create(owned, state, { writer: owner.id });
+        const write = { writer: owner.id, callers: settings.callers?.() };
+        const cursor = await this.#engine.log.create(owned, state, write);
         return new Work(this.#engine, settings, owner, cursor).begin(owned);
       });
     } catch (error) {
+      if (await gaveWay(this.#engine, created, error)) return await this.start(input, options);
       await sameRun(this.#engine, created, error);
       return this.#followed(runId, options);
     }

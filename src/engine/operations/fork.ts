@@ -1,13 +1,16 @@
 import { digest } from "../../checkpoint/digest.ts";
 import type { Forked } from "../../checkpoint/records.ts";
-import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts";
+import { ArgumentError } from "../../errors.ts";
 import { canonicalForm } from "../../graph/mod.ts";
 import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../called.ts";
 import type { Engine } from "../engine.ts";
+import { resultsDue } from "../inbox.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId, checkedTags } from "../options.ts";
+import { beginFork } from "./begin_fork.ts";
 import { changedMaps, edited, type StateEdit } from "./edit.ts";
+import { forkCalled } from "./fork_called.ts";
 import { forkOf } from "./forked.ts";
 
 /** Options of `fork`. */
@@ -23,7 +26,8 @@ export interface ForkOptions<S> {
 /**
  * Begins a run where another one was at a revision.
  *
- * 1. Revision 0 is a whole snapshot: the fork shares nothing with its source, which is only read.
+ * 1. Revision 0 is a whole snapshot: the fork shares nothing with its source, which is only read. The same holds of the
+ *    runs that work for it, which are forked first.
  * 2. What is judged of a state, of items and of a checkpoint elsewhere is judged here, before anything is written.
  */
 export async function forkRun<S>(
@@ -53,22 +57,13 @@ export async function forkRun<S>(
     // A fork is told from every other by its source and its state, as a start is by its input.
     inputDigest: digest({ ...parent, state }),
     maps: state === before ? [] : changedMaps(graph, source, state, "fork"),
-    answers: mailbox.content.answers,
+    // Answers that the source has accepted and not recorded yet.
+    results: resultsDue(source, mailbox.content, [], -Infinity),
   });
   const event: Forked = { type: "forked", parent, form: canonicalForm(graph) };
-  try {
-    const wake = checkpoint.run.status === "completed" ? undefined : now;
-    await log.begin(checkpoint, event, state, { wake });
-  } catch (conflict) {
-    if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
-      throw conflict;
-    }
-    const run = (await log.load(runId, { state: false }))?.checkpoint.run;
-    if (run === undefined) throw conflict;
-    if (run.inputDigest !== checkpoint.run.inputDigest) {
-      throw new RunExistsError(runId, "another beginning, and is not this fork");
-    }
-  }
+  await forkCalled(engine, source, checkpoint, { revision: parent.revision, level: 0 });
+  const wake = checkpoint.run.status === "completed" ? undefined : now;
+  await beginFork(log, checkpoint, event, state, { wake });
   engine.ownership.poke(runId);
   return { runId };
 }

@@ -1,11 +1,9 @@
 import { evolve } from "../../checkpoint/evolve.ts";
-import type { PostedAnswer } from "../../checkpoint/mailbox.ts";
-import type { RecordEvent, Split } from "../../checkpoint/records.ts";
+import type { RecordEvent, Split, WaitResolved } from "../../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../../model/checkpoint.ts";
-import type { RunParent } from "../../model/run.ts";
+import type { RunCaller, RunParent } from "../../model/run.ts";
 import { openingKey, type WaitState } from "../../model/wait.ts";
 import { idempotencyKey, waitIdOf } from "../ids.ts";
-import { resultsDue } from "../inbox.ts";
 import { pausedFailures } from "../step.ts";
 
 /** What a fork is given beside its source. */
@@ -17,8 +15,10 @@ export interface ForkTarget {
   readonly inputDigest: string;
   /** The map vertices that have other items than in the source. */
   readonly maps: readonly Split[];
-  /** Answers that the source has accepted and not recorded yet. */
-  readonly answers: readonly PostedAnswer[];
+  /** Results of open waits that the source has not recorded yet. */
+  readonly results: readonly WaitResolved[];
+  /** The execution that the fork works for, if it does. */
+  readonly caller?: RunCaller;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface ForkTarget {
  * 3. The fork is nobody's, has no deadline, and every id in it is made of its own run id.
  */
 export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
-  const { runId, parent, now, tags, inputDigest } = target;
+  const { runId, parent, now, tags, inputDigest, caller } = target;
   const ready = readied(source, target);
   const completed = ready.frontier.length === 0;
   const { graphId, graphVersion, step, maxSteps } = source.run;
@@ -52,6 +52,7 @@ export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
       tags,
       inputDigest,
       parent,
+      ...(caller === undefined ? {} : { caller }),
     },
     phase: ready.phase === "routed" ? "routed" : "running",
     executions: new Map(executions.map((x) => [executionKey(x.vertexId, x.item), x])),
@@ -59,9 +60,8 @@ export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
 }
 
 /** The source as a resume would find it ready to go on. */
-function readied(source: Checkpoint, { maps, answers, now }: ForkTarget): Checkpoint {
+function readied(source: Checkpoint, { maps, results, now }: ForkTarget): Checkpoint {
   const { revision } = source.run;
-  const results = resultsDue(source, { graphVersion: source.run.graphVersion, answers }, [], -Infinity);
   const failed = pausedFailures(source);
   const events: RecordEvent[] = [...results];
   if (maps.length > 0) events.push({ type: "updated", maps });

@@ -3,6 +3,7 @@ import type { RecordEvent, Split, WaitClosed } from "../../checkpoint/records.ts
 import { revise } from "../../checkpoint/revise.ts";
 import { isSuperstepError, RunBusyError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
+import { storedCallers } from "../called.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
 import type { Loader } from "../loader.ts";
@@ -54,7 +55,8 @@ async function record<S>(
     : [...goneItems(before, maps), { type: "updated", maps }];
   // A paused run has something to run then.
   const wake = maps.length > 0 && before.phase === "paused" ? at : mailbox.content.wake;
-  const updated = await revise(log, cursor, at, events, { next, wake });
+  const callers = before.run.caller && await storedCallers(log, before.run.caller);
+  const updated = await revise(log, cursor, at, events, { next, wake, callers });
   const { runId, revision, step } = updated.checkpoint.run;
   notify(engine.hooks, engine.logger, { type: "checkpoint", runId, revision, step, at });
   if (maps.length > 0) engine.ownership.poke(runId);

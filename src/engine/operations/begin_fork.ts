@@ -1,0 +1,32 @@
+import type { Ownership } from "../../checkpoint/cursor.ts";
+import type { CheckpointLog } from "../../checkpoint/log.ts";
+import type { Forked } from "../../checkpoint/records.ts";
+import { isSuperstepError, RunExistsError } from "../../errors.ts";
+import type { Checkpoint } from "../../model/checkpoint.ts";
+
+/**
+ * Stores revision 0 of a fork, or finds that it is there.
+ *
+ * @throws {RunExistsError} the id is taken by another run
+ */
+export async function beginFork<S>(
+  log: CheckpointLog<S>,
+  checkpoint: Checkpoint,
+  event: Forked,
+  state: S,
+  write: Ownership,
+): Promise<void> {
+  const { runId, inputDigest, parent, caller } = checkpoint.run;
+  try {
+    await log.begin(checkpoint, event, state, write);
+  } catch (conflict) {
+    if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
+      throw conflict;
+    }
+    const run = (await log.load(runId, { state: false }))?.checkpoint.run;
+    if (run === undefined) throw conflict;
+    const isSame = run.inputDigest === inputDigest && run.parent?.runId === parent?.runId &&
+      run.parent?.revision === parent?.revision && run.caller?.runId === caller?.runId;
+    if (!isSame) throw new RunExistsError(runId, "another beginning, and is not this fork");
+  }
+}

@@ -1,0 +1,35 @@
+import type { Created } from "../../checkpoint/records.ts";
+import { isSuperstepError } from "../../errors.ts";
+import { calledBy } from "../called.ts";
+import type { Engine } from "../engine.ts";
+
+/**
+ * Removes a fork that stands in the way of a start: one that was made for the very execution which starts the run, with
+ * another input than it selects now, and in which nothing has been done. Whoever edited the state of the fork of the caller
+ * wants it begun anew.
+ *
+ * @returns Whether the start can be tried again.
+ */
+export async function gaveWay<S>(engine: Engine<S>, created: Created, conflict: unknown): Promise<boolean> {
+  const { runId, graphId, inputDigest, caller } = created;
+  const isConflict = isSuperstepError(conflict, "REVISION_CONFLICT") ||
+    isSuperstepError(conflict, "MAILBOX_CONFLICT");
+  if (caller === undefined || !isConflict) return false;
+  const found = await engine.log.load(runId, { state: false });
+  if (found === undefined) return false;
+  const { run } = found.checkpoint;
+  const isInTheWay = run.revision === 0 && run.parent !== undefined && run.caller?.runId === caller.runId &&
+    run.graphId === graphId && run.inputDigest !== inputDigest;
+  if (!isInTheWay) return false;
+  await sweepCalled(engine, runId);
+  await engine.store.purge(runId, { epoch: found.position.epoch });
+  return true;
+}
+
+/** Nothing has been done in a run that works for one in which nothing has. */
+async function sweepCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
+  for await (const row of calledBy(engine.store, runId)) {
+    await sweepCalled(engine, row.runId);
+    await engine.store.purge(row.runId);
+  }
+}
