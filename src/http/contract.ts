@@ -87,6 +87,7 @@ export type Routes = {
         from_revision?: string | undefined;
         limit?: string | undefined;
         include_state?: "true" | "false" | undefined;
+        include_values?: "true" | "false" | undefined;
       }>,
       { 200: wire.HistoryPage },
       404 | 409

@@ -30,7 +30,14 @@ const OF_A_RUN = meaning(500, "something in a run failed that should not have re
 const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   UNAUTHORIZED: meaning(401, "unauthorized"),
   FORBIDDEN: meaning(403, "forbidden"),
-  FOREIGN_ORIGIN: meaning(403, "requests from pages of other origins are not accepted"),
+  FOREIGN_ORIGIN: meaning(
+    403,
+    "pages of other origins may not do this; a proxy in front must pass on the Host that the browser asked for",
+  ),
+  LOCAL_ONLY: meaning(
+    403,
+    "without auth only this machine is served, under a name of its own and not through a proxy",
+  ),
   NOT_FOUND: meaning(404, "there is nothing at this path"),
   METHOD_NOT_ALLOWED: meaning(405, "this path does not take that method"),
   BAD_REQUEST: meaning(400, "the request is not as described"),
@@ -146,9 +153,20 @@ function answer(
 function refined(fault: SuperstepError, found: Meaning): Meaning {
   if (fault.code !== "ANSWER") return found;
   const { reason } = fault.fields;
-  if (reason === "invalid") return { ...found, status: 422 };
-  return reason === "unknown" || reason === "foreign" ? { ...found, status: 404 } : found;
+  const why = REFUSALS.get(String(reason));
+  return why === undefined ? found : { ...found, ...why };
 }
+
+/** Why an answer was not accepted, and what that is over HTTP. */
+const REFUSALS = new Map<string, Partial<Meaning>>([
+  ["invalid", { status: 422, message: "the answer does not satisfy the schema of the wait" }],
+  ["unknown", { status: 404, message: "the run has no such wait" }],
+  ["foreign", { status: 404, message: "the run has no such wait" }],
+  ["answered", { message: "the wait was answered before" }],
+  ["expired", { message: "the wait has expired" }],
+  ["closed", { message: "the run went on without an answer to that wait" }],
+  ["not_open", { message: "the wait is not open" }],
+]);
 
 function detailsOf(
   fault: SuperstepError,

@@ -4,7 +4,7 @@ import { HttpFault } from "./faults.ts";
  * Who may reach an app without authentication, and from which pages.
  *
  * 1. Without authentication only this machine is served, under a name of this machine: neither a public bind, nor a page
- *    that had its own name resolved to this machine, gets anything.
+ *    that had its own name resolved to this machine, nor whoever a proxy on this machine speaks for, gets anything.
  * 2. A page of another origin changes nothing, whatever the browser sends along for it.
  */
 
@@ -12,8 +12,11 @@ import { HttpFault } from "./faults.ts";
 export function checkLocal(request: Request, env: unknown): void {
   const peer = peerOf(request, env);
   const local = (peer === undefined || isLoopback(peer)) && isLoopback(new URL(request.url).hostname);
-  if (!local) throw new HttpFault("FORBIDDEN");
+  if (!local || FORWARDED.some((name) => request.headers.has(name))) throw new HttpFault("LOCAL_ONLY");
 }
+
+/** What proxies say of those that they speak for. */
+const FORWARDED = ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via"];
 
 /** Refuses requests that pages of other origins make, unless those are allowed. */
 export function checkOrigin(request: Request, allowed: readonly string[]): void {

@@ -89,6 +89,11 @@ export const HistoryQuery = z.strictObject({
   limit: limit.optional(),
   include_state: flag.openapi({ description: "Whether states are wanted; they are not unless true" })
     .optional(),
+  include_values: flag
+    .openapi({
+      description: "Whether outputs, answers and the like are wanted; they are with states, or if true",
+    })
+    .optional(),
 });
 
 export const EventsQuery = z.strictObject({

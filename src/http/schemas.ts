@@ -142,6 +142,7 @@ const Halt = z.object({
 }).openapi("Halt") satisfies Of<wire.HaltInfo>;
 
 export const RunBody = z.object({
+  ...ref,
   run: RunInfo,
   status: Status,
   state: value("The state").optional(),

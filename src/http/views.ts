@@ -35,7 +35,7 @@ export function runRef({ runId, graphId, graphVersion, status }: RunRecord): wir
 export function runBody(view: RunView<unknown>, sight: Sight): wire.RunBody {
   const { run, status, path, vertices } = view;
   const state = sight.state ? { state: toJson(view.state) } : {};
-  const base = { run: runInfo(run), status, ...state, path, vertices };
+  const base = { ...runRef(run), run: runInfo(run), status, ...state, path, vertices };
   if (view.status === "cancelled") return { ...base, cancelReason: view.cancelReason };
   if (view.status !== "interrupted") return base;
   return {

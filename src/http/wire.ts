@@ -86,11 +86,9 @@ export interface RunInfo extends RunRef {
 }
 
 /** A run as it is stored now. */
-export interface RunBody {
+export interface RunBody extends RunRef {
   /** Its identity and bookkeeping. */
   readonly run: RunInfo;
-  /** What it is at. */
-  readonly status: RunStatus;
   /** A value; absent where it was not asked for or is not allowed. */
   readonly state?: unknown;
   /** The vertices that ran, in order; the newest 1 000 of them. */

@@ -44,17 +44,18 @@ export function historyRoutes(api: Api) {
   return new OpenAPIHono<Env>()
     .openapi(history, async (c) => {
       const { run_id } = c.req.valid("param");
-      const { from_revision = "0", limit, include_state } = c.req.valid("query");
-      const asked = sightOf(api, c);
-      const sight = { ...asked, state: asked.state && include_state === "true" };
-      const { runner, run } = await served.find(run_id, { anyVersion: !sight.state });
+      const { from_revision = "0", limit, include_state, include_values } = c.req.valid("query");
+      const allowed = sightOf(api, c);
+      const withStates = allowed.state && include_state === "true";
+      const sight = { ...allowed, state: withStates || allowed.state && include_values === "true" };
+      const { runner, run } = await served.find(run_id, { anyVersion: !withStates });
       const from = Number(from_revision);
-      const most = sight.state ? Math.min(limitOf(limit), STATES_PER_PAGE) : limitOf(limit);
+      const most = withStates ? Math.min(limitOf(limit), STATES_PER_PAGE) : limitOf(limit);
       // From the beginning means from the first revision that is kept.
       const page = { limit: most, ...(from === 0 ? {} : { from }) };
       const { rows, cursor } = from > run.revision ? { rows: [] } : await runner.history(run_id, page);
       const checkpoints = rows.map((row) => checkpointOf(row, sight));
-      if (sight.state) {
+      if (withStates) {
         for (const [i, { revision }] of checkpoints.entries()) {
           const { state } = await runner.get(run_id, { revision });
           checkpoints[i] = { ...checkpoints[i]!, state: toJson(state) };

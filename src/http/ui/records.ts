@@ -40,7 +40,7 @@ export async function lastRecords(visit: Visit, runId: string): Promise<Records>
 }
 
 async function recordsFrom({ api }: Visit, runId: string, from: number, limit: number): Promise<HistoryPage> {
-  const query = { from_revision: String(from), limit: String(limit) };
+  const query = { from_revision: String(from), limit: String(limit), include_values: "true" } as const;
   return await bodyOf(api.v1.runs[":run_id"].history.$get({ param: { run_id: runId }, query }));
 }
 

@@ -110,6 +110,6 @@ async function runBefore(visit: Visit, runId: string, revision: number): Promise
 
 /** The record of a revision, and the one after it, if there is one. */
 async function recordsFrom({ api }: Visit, runId: string, revision: number): Promise<readonly Checkpoint[]> {
-  const query = { from_revision: String(revision), limit: "2" };
+  const query = { from_revision: String(revision), limit: "2", include_values: "true" } as const;
   return (await bodyOf(api.v1.runs[":run_id"].history.$get({ param: { run_id: runId }, query }))).checkpoints;
 }
