@@ -107,8 +107,7 @@ test("W3: every page is accessible in its light and its dark look, and none is w
     await page.goto(at.url + path);
     assert.deepEqual(await accessibility(page), [], path);
     await page.setViewportSize({ width: 360, height: 740 });
-    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
-    assert.equal(scrollWidth, clientWidth, path);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, path);
     assert.deepEqual(await tab.problems(), [], path);
   }
 });
