@@ -31,6 +31,8 @@ for (const script of [true, false]) {
     await comes(tab, vertexRow(page, "price").getByText("done"));
     await vertexRow(page, "legal").getByText("pending").waitFor();
     await vertexRow(page, "ask").getByText("not reached").waitFor();
+    const drawn = await page.getByRole("img", { name: "Graph review" }).textContent() ?? "";
+    assert.match(drawn, /legal is pending .*price is done /, "the drawing shows it too");
     at.gates.legal.open();
     await comes(tab, statusOf(page).getByText("awaiting"));
     await vertexRow(page, "legal").getByText("done").waitFor();
