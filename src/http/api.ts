@@ -32,7 +32,9 @@ export interface Api {
   readonly runtime: Runtime;
   readonly logger: Logger;
   /** Aborted when the app is to end. */
-  readonly signal: AbortSignal | undefined;
+  readonly signal: AbortSignal;
+  /** Aborted when what goes on by itself is to end: with the app, or when a server of it closes. */
+  readonly closing: AbortSignal;
   readonly streams: StreamTimes & { readonly poll: number; readonly limit: number };
 }
 

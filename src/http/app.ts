@@ -4,11 +4,12 @@ import { compile } from "../compile.ts";
 import type { Logger } from "../engine/events.ts";
 import { positive, span } from "../engine/options.ts";
 import { BuildError } from "../errors.ts";
-import { crowded } from "../runtime/crowd.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { Api, Env } from "./api.ts";
+import { checkApp } from "./checked.ts";
 import type { AppType } from "./contract.ts";
 import { badRequest } from "./faults.ts";
+import { endOf, Goings } from "./goings.ts";
 import { EXPOSED, faultHandler, gate, secure, unmatched, watch } from "./gate.ts";
 import { Operations } from "./operation.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
@@ -38,13 +39,16 @@ import { dashboard, PAGES } from "./ui/mod.ts";
  * ```
  */
 export function createApp(options: AppOptions): AppType {
-  const api = apiOf(options);
+  checkApp(options);
+  const { signal } = endOf(options.signal);
+  const goings = new Goings(signal);
+  const api = apiOf(options, signal, goings);
   const app = new OpenAPIHono<Env>({
     defaultHook: (result) => {
       if (!result.success) throw badRequest(result.error.issues);
     },
   });
-  app.onError(faultHandler(api));
+  app.onError(faultHandler(api, options.login));
   const pages = options.dashboard ?? true;
   app.use(secure(pages));
   const { origins = [] } = options;
@@ -59,9 +63,11 @@ export function createApp(options: AppOptions): AppType {
     bodyLimit: positive(options.bodyLimit, 1024 * 1024, "createApp", "bodyLimit"),
   }));
   routesOf(api, app);
+  if (pages) app.get("/", (c) => c.redirect(`./${c.req.path.split("/").at(-1)}${PAGES}`.replace("//", "/")));
   if (pages) app.route(PAGES, dashboard((request, env) => app.fetch(request, env), api.runtime));
   app.all("*", unmatched(operations));
   if (options.auth === undefined && options.insecure !== true) open.add(app);
+  goings.belongTo(app);
   return app as unknown as AppType;
 }
 
@@ -84,7 +90,7 @@ export function routesOf(api: Api, app: OpenAPIHono<Env>) {
     .route("/", waitRoutes(api));
 }
 
-function apiOf(options: AppOptions): Api {
+function apiOf(options: AppOptions, signal: AbortSignal, goings: Goings): Api {
   const {
     runners = [],
     workflows = [],
@@ -109,7 +115,10 @@ function apiOf(options: AppOptions): Api {
     expose: { state: expose.state ?? true, causes: expose.causes ?? false },
     runtime,
     logger,
-    signal: endOf(options.signal),
+    signal,
+    get closing() {
+      return goings.signal;
+    },
     streams: {
       heartbeat: time("heartbeat", 15_000),
       poll: time("poll", 1_000),
@@ -118,16 +127,6 @@ function apiOf(options: AppOptions): Api {
       limit: positive(events.limit, 1_000, "createApp", "events.limit"),
     },
   };
-}
-
-/** Aborted when the app is to end. Every stream and every run that was resumed listens, so the caller's signal is not it. */
-function endOf(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal === undefined) return undefined;
-  const ending = new AbortController();
-  const end = () => ending.abort(signal.reason);
-  if (signal.aborted) end();
-  else signal.addEventListener("abort", end, { once: true });
-  return crowded(ending.signal);
 }
 
 const consoleLogger: Logger = {

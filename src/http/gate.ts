@@ -94,7 +94,7 @@ export function watch(
 }
 
 /** Answers what was thrown. */
-export function faultHandler({ logger }: Api): ErrorHandler<Env> {
+export function faultHandler({ logger }: Api, login: string | undefined): ErrorHandler<Env> {
   return (error, c) => {
     const answer = error instanceof ResponseError
       ? { status: error.status as ContentfulStatusCode, body: { error: error.body }, headers: {} }
@@ -106,6 +106,10 @@ export function faultHandler({ logger }: Api): ErrorHandler<Env> {
     }
     c.set("fault", body.error.code);
     if (!c.get("page")) return c.json(body, status, headers);
+    if (status === 401 && login !== undefined && c.req.method === "GET") {
+      const { pathname, search } = new URL(c.req.url);
+      return c.redirect(`${login}?${new URLSearchParams({ next: pathname + search })}`, 303);
+    }
     // A browser asks its user for a name and a password, and nobody for a token.
     const challenge = status === 401
       ? { "WWW-Authenticate": 'Basic realm="superstep", charset="UTF-8"' }

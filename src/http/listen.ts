@@ -5,6 +5,8 @@ import type { Duration } from "../model/durations.ts";
 import { host } from "../runtime/host.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { isOpen } from "./app.ts";
+import { checkListen } from "./checked.ts";
+import { endGoings } from "./goings.ts";
 import { isLoopback } from "./origin.ts";
 
 /** Options of {@link listen}. */
@@ -29,7 +31,7 @@ export interface Listening extends AsyncDisposable {
   readonly url: string;
   /** Resolves when it has closed. */
   readonly closed: Promise<void>;
-  /** Takes no more requests, gives those under way the time of grace, and cuts the rest. */
+  /** Takes no more requests, ends event streams, gives what is under way the time of grace, and cuts the rest. */
   close(): Promise<void>;
   /** Closes. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -54,6 +56,7 @@ export interface Answering {
  * ```
  */
 export async function listen(app: Answering, options: ListenOptions = {}): Promise<Listening> {
+  checkListen(app, options);
   const { port = 8000, hostname = "127.0.0.1", signal } = options;
   const grace = span(options.grace, 5_000, "listen", "grace");
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
@@ -74,7 +77,7 @@ export async function listen(app: Answering, options: ListenOptions = {}): Promi
   }
   let closing: Promise<void> | undefined;
   const close = () =>
-    closing ??= closeWithin(server, grace).finally(() => signal?.removeEventListener("abort", close));
+    closing ??= closeWithin(app, server, grace).finally(() => signal?.removeEventListener("abort", close));
   signal?.addEventListener("abort", close);
   if (signal?.aborted) void close();
   const shown = server.hostname.includes(":") ? `[${server.hostname}]` : server.hostname;
@@ -99,8 +102,9 @@ interface Server {
   cut(): void;
 }
 
-async function closeWithin(server: Server, grace: number): Promise<void> {
+async function closeWithin(app: Answering, server: Server, grace: number): Promise<void> {
   server.stop();
+  endGoings(app);
   const timer = systemRuntime.wakeIn(grace, () => server.cut());
   await server.closed;
   timer.cancel();

@@ -10,7 +10,7 @@ import type { ForkRequest, ResumeRequest, StateRequest } from "./wire_requests.t
 
 /** Claims a run and goes on with it in this process; resolves when the claim stands, or when there is nothing to do. */
 export async function resumed(
-  { logger, signal }: Api,
+  { logger, closing }: Api,
   runner: HttpRunner,
   { runId }: RunRecord,
   { answers, ...request }: ResumeRequest,
@@ -19,7 +19,7 @@ export async function resumed(
     ...request,
     ...("payload" in request ? { payload: fromJson(request.payload, "the payload") } : {}),
     ...(answers === undefined ? {} : { answers: valuesOf(answers, "the answer to") }),
-    ...(signal === undefined ? {} : { signal }),
+    signal: closing,
   };
   await new Promise<void>((resolve, reject) => {
     let claimed = false;

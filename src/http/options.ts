@@ -22,6 +22,11 @@ export interface AppOptions {
   readonly auth?: Authenticate;
   /** How long `auth` may take before the request is denied. @default "5s" */
   readonly authTimeout?: Duration;
+  /**
+   * Where browsers are sent whom `auth` denies a page, such as `"/login"`; `next` in its query is where they came from.
+   * @default they ask for a name and a password, which `auth` gets as Basic authentication
+   */
+  readonly login?: string;
   /** Serves other machines without `auth`, as behind a proxy that asks. @default false */
   readonly insecure?: boolean;
   /** What callers are shown, where `auth` says nothing else. */

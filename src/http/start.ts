@@ -92,7 +92,7 @@ export async function settled(
     const patience = new AbortController();
     const enough = () => patience.abort();
     const timer = runtime.wakeIn(ms, enough, { keepAlive: false });
-    signal?.addEventListener("abort", enough);
+    signal.addEventListener("abort", enough);
     try {
       const { poll } = streams;
       for await (const entry of runner.follow(runId, { from: revision + 1, poll, signal: patience.signal })) {
@@ -100,7 +100,7 @@ export async function settled(
       }
     } finally {
       timer.cancel();
-      signal?.removeEventListener("abort", enough);
+      signal.removeEventListener("abort", enough);
     }
   }
   const view = await runner.get(runId);

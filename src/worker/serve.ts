@@ -5,6 +5,7 @@ import { positive, span } from "../engine/options.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { ArgumentError, DuplicateRegistrationError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { onTermination } from "../runtime/signals.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -47,6 +48,23 @@ export interface ServeOptions {
   readonly logger?: Logger;
 }
 
+const KNOWN = {
+  store: true,
+  runners: true,
+  workflows: true,
+  compile: true,
+  concurrency: true,
+  poll: true,
+  grace: true,
+  signal: true,
+  handleSignals: true,
+  schedules: true,
+  plane: true,
+  hooks: true,
+  runtime: true,
+  logger: true,
+} satisfies KnownOptions<keyof ServeOptions>;
+
 /**
  * Works on the runs of a store: those that were submitted, answered, or whose timers, retries and deadlines are due, and
  * those that dead processes left; and starts runs by their schedules. Any number of workers, in any number of processes, share the work; a run whose version
@@ -63,6 +81,8 @@ export interface ServeOptions {
  */
 // deno-lint-ignore require-await
 export async function serve(options: ServeOptions): Promise<Worker> {
+  const unknown = optionProblem(options, KNOWN);
+  if (unknown !== undefined) throw new ArgumentError("serve", unknown);
   const { runtime = systemRuntime, logger = consoleLogger, plane, signal, hooks, schedules = true } = options;
   const store = storeOf(options);
   const runners = runnersOf(options, store, runtime, logger);

@@ -39,7 +39,7 @@ const STATES_PER_PAGE = 50;
 
 /** Routes that tell what happened to a run. */
 export function historyRoutes(api: Api) {
-  const { served, streams, runtime, logger, signal } = api;
+  const { served, streams, runtime, logger } = api;
   let open = 0;
   return new OpenAPIHono<Env>()
     .openapi(history, async (c) => {
@@ -92,7 +92,7 @@ export function historyRoutes(api: Api) {
         records: (leaving: AbortSignal) =>
           runner.follow(run_id, { from, poll: streams.poll, signal: leaving }),
         show: (entry: Parameters<typeof checkpointOf>[0]) => checkpointOf(entry, sight),
-        signal,
+        signal: api.closing,
         closed: () => void open--,
         failed: (error: unknown) =>
           logger.warn(`superstep: the event stream of run ${run_id} failed`, { error }),

@@ -1,6 +1,6 @@
 /** Schemas that allow certain values only. */
 
-import { toJson } from "../../../model/json.ts";
+import type { Json } from "../../../model/json.ts";
 import type { Choice } from "./fields.ts";
 import { isObject, type Place, propertiesOf, requiredOf, type Schema, type Schemas } from "./schema.ts";
 import { shownName, shownValue } from "./words.ts";
@@ -19,13 +19,10 @@ export function choicesOf(members: readonly Place[]): readonly Choice[] | undefi
     const values = valuesOf(schema);
     if (values === undefined || choices.size + values.length > MAX_CHOICES) return undefined;
     for (const value of values) {
-      const text = isFlat(value) ? JSON.stringify(toJson(value)) : undefined;
+      const text = isFlat(value) ? JSON.stringify(value) : undefined;
       if (text === undefined || text.length > MAX_LENGTH) return undefined;
-      choices.set(text, {
-        text,
-        label: labelOf(value, values.length === 1 ? schema : {}),
-        value: JSON.parse(text),
-      });
+      const label = labelOf(value, values.length === 1 ? schema : {});
+      choices.set(text, { text, label, value: value as Json });
     }
   }
   if (choices.size === 0) return undefined;
@@ -43,7 +40,7 @@ export function isNull({ schema }: Place): boolean {
 }
 
 /** The property that tells two or more objects apart: in each of them it must have one value, another one than in the others. */
-export function tagOf(
+export function discriminatorOf(
   schemas: Schemas,
   objects: readonly Place[],
 ): { readonly key: string; readonly choices: ReadonlyMap<Place, Choice> } | undefined {

@@ -37,6 +37,10 @@ export function initialEntries(field: Field): ReadonlyMap<string, string> {
 function fill(field: Field, entries: Map<string, string>): void {
   if (field.kind === "group") { for (const inner of field.fields) fill(inner, entries); }
   else if (field.kind === "variants") { for (const { field: inner } of field.options) fill(inner, entries); }
+  else if ("nullable" in field) {
+    const [first, another] = meaningsOf(field);
+    if (first !== undefined && another !== undefined) entries.set(chooserOf(field), first);
+  }
   if (field.initial !== undefined) write(field, field.initial, entries);
 }
 
@@ -63,7 +67,7 @@ function write(field: Field, value: Json | undefined, entries: Map<string, strin
       return;
     }
     case "group": {
-      const object = untagged(value);
+      const object = plainOf(value);
       for (const inner of field.fields) {
         const key = inner.path.at(-1)!;
         write(inner, object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined, entries);
@@ -102,8 +106,9 @@ function textOf(field: TextField | NumberField | ListField, value: Json | undefi
   if (value === undefined || value === null) return "";
   if (field.kind === "number") return textOfNumber(value) ?? "";
   if (field.kind === "text") {
-    const text = typeof value === "string" ? value : "";
-    return field.input === "date-time" ? pickedOf(text) : text;
+    const content = field.tag === undefined ? value : untagged(value, field.tag);
+    const text = typeof content === "string" ? content : "";
+    return field.input === "date-time" ? pickedOf(text, field.tag !== undefined) : text;
   }
   if (!Array.isArray(value)) return "";
   const lines = value.map((item) => field.of === "string" ? String(item) : textOfNumber(item) ?? "");
@@ -112,12 +117,13 @@ function textOf(field: TextField | NumberField | ListField, value: Json | undefi
 }
 
 /** The fields of an object, when it is one and no tag. */
-function untagged(value: Json | undefined): { readonly [key: string]: Json } | undefined {
-  if (!isObject(value)) return undefined;
-  const [key, more] = Object.keys(value);
-  if (more !== undefined || key === undefined || !key.startsWith("$")) {
-    return value as { readonly [key: string]: Json };
-  }
-  const plain = value["$plain"];
-  return key === "$plain" && isObject(plain) ? plain as { readonly [key: string]: Json } : undefined;
+function plainOf(value: Json | undefined): { readonly [key: string]: Json } | undefined {
+  const [key, more] = isObject(value) ? Object.keys(value) : [];
+  const plain = more === undefined && key?.startsWith("$") ? untagged(value, "$plain") : value;
+  return isObject(plain) ? plain as { readonly [key: string]: Json } : undefined;
+}
+
+/** What a tagged object holds. */
+function untagged(value: Json | undefined, tag: string): unknown {
+  return isObject(value) && Object.hasOwn(value, tag) ? value[tag] : undefined;
 }

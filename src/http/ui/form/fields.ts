@@ -38,10 +38,11 @@ interface Typed extends Common {
   readonly mayBeEmpty: boolean;
 }
 
-/** A string. */
+/** A string, or what is written as one and tagged, as `model/json.ts` has it. */
 export interface TextField extends Typed {
   readonly kind: "text";
   readonly input: "text" | "email" | "url" | "date" | "date-time" | "lines";
+  readonly tag?: "$date" | "$bigint";
   readonly min?: number;
   readonly max?: number;
 }
@@ -115,19 +116,35 @@ export interface Variant {
 /** What an empty text may mean. */
 export type Meaning = "absent" | "null" | "blank";
 
-/** What the empty text of a field may mean; where that is several things, they are chosen among by {@link chooserOf}. */
+/**
+ * What the empty text of a field may mean, first what it means when nothing is said; where that is several things, they are
+ * chosen among by {@link chooserOf}. Where it means nothing, a text must be given.
+ */
 export function meaningsOf(field: TextField | NumberField | ListField): readonly Meaning[] {
   const { nullable, required, mayBeEmpty, initial } = field;
-  if (!nullable) {
-    // What is emptied where a default stood is not meant to come back.
-    if (mayBeEmpty && (required || initial !== undefined)) return ["blank"];
-    return required ? [] : ["absent"];
-  }
+  // What is emptied where a default stood is not meant to come back.
+  if (!nullable && mayBeEmpty && (required || initial !== undefined)) return ["blank"];
   return [
     ...(required ? [] : ["absent"] as const),
-    "null",
-    ...(mayBeEmpty ? ["blank"] as const : []),
+    ...(nullable ? ["null"] as const : []),
+    ...(nullable && mayBeEmpty ? ["blank"] as const : []),
   ];
+}
+
+/** Whether a form cannot be sent without it. */
+export function mustBeGiven(field: Field): boolean {
+  switch (field.kind) {
+    case "text":
+    case "number":
+    case "list":
+      return meaningsOf(field).length === 0;
+    case "group":
+      return field.fields.some(mustBeGiven);
+    case "fixed":
+      return false;
+    default:
+      return field.required;
+  }
 }
 
 /** The name of the control that says what an empty text means, or which variant it is. */
@@ -135,24 +152,11 @@ export function chooserOf({ name }: Common): string {
   return `${name}?`;
 }
 
-/** The names of all controls of a field and of those inside it. */
-export function* namesOf(field: Field): Iterable<string> {
-  switch (field.kind) {
-    case "fixed":
-      return;
-    case "group":
-      for (const inner of field.fields) yield* namesOf(inner);
-      return;
-    case "variants":
-      yield chooserOf(field);
-      for (const { field: inner } of field.options) yield* namesOf(inner);
-      return;
-    case "text":
-    case "number":
-    case "list":
-      yield chooserOf(field);
-  }
-  yield field.name;
+/** A field and all that are in it. */
+export function* allIn(field: Field): Iterable<Field> {
+  yield field;
+  if (field.kind === "group") { for (const inner of field.fields) yield* allIn(inner); }
+  if (field.kind === "variants") { for (const { field: inner } of field.options) yield* allIn(inner); }
 }
 
 /** The name of the control of something inside another one; nothing when it has no name that is fit for one. */

@@ -115,6 +115,13 @@ export function requiredOf({ required }: Schema): ReadonlySet<unknown> {
   return new Set(Array.isArray(required) ? required : []);
 }
 
+/** The tag of an object that stands for what JSON has no word for, see `model/json.ts`. */
+export function tagOf(schema: Schema): string | undefined {
+  const [key, more] = Object.keys(propertiesOf(schema) ?? {});
+  const isTag = more === undefined && schema["additionalProperties"] === false && requiredOf(schema).has(key);
+  return isTag && ["$date", "$bigint", "$map", "$set"].includes(key!) ? key : undefined;
+}
+
 function membersByType(place: Place): readonly Place[] {
   const { type } = place.schema;
   if (!Array.isArray(type) || type.length > MAX_NESTING) return [place];

@@ -9,13 +9,26 @@ export function timeOf(text: string): string {
 }
 
 /**
- * How a time is picked that `timeOf` gives back as it is. Browsers drop zeros at the end of a fraction, so such a time
- * stays the text that it is, and is typed.
+ * How a time is picked, as short as browsers write it. One that `timeOf` would not give back as it is, such as one with
+ * zeros at the end of a fraction, stays the text that it is, and is typed.
+ *
+ * @param isInstant Whether only the time matters, as for `instantOf`, and not how it is written.
  */
-export function pickedOf(time: string): string {
-  const local = time.endsWith("Z") ? time.slice(0, -1) : "";
-  return isLocalTime(local) && timeOf(local) === time && !/\..*0$/.test(local) ? local : time;
+export function pickedOf(time: string, isInstant: boolean): string {
+  const local = time.replace(/(?<!\..*)Z$|(?<=\.\d*[1-9])0*Z$|\.0+Z$/, "").replace(/(T\d\d:\d\d):00$/, "$1");
+  const again = isInstant ? instantOf(local) : timeOf(local);
+  return isLocalTime(local) && again === time ? local : time;
 }
+
+/** A time as ISO 8601 writes it in full, in UTC; nothing for what is none. */
+export function instantOf(text: string): string | undefined {
+  const time = timeOf(text.trim());
+  const date = new Date(TIME.test(time) && isDate(time.slice(0, 10)) ? time : NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** A time of which a `Date` keeps everything. */
+const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
 /** Whether a browser can show it for picking. */
 export function isLocalTime(text: string): boolean {

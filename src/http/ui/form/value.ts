@@ -3,8 +3,10 @@
  *
  * 1. A value is what was typed, character by character; browsers break the lines of a text area with CR LF, which is read
  *    as LF. A number that cannot be kept exactly is refused.
- * 2. An empty text is what {@link meaningsOf} says. In JSON and in lists of numbers empty lines mean nothing; in a list of
- *    texts each is an item, and the end of the last line begins no other one.
+ * 2. An empty text is what {@link meaningsOf} says: a text that must be given is not the empty one, unless its schema says
+ *    in so many words that it may be. Where an empty text is meant all the same, it is sent over the API. In JSON and in
+ *    lists of numbers empty lines mean nothing; in a list of texts each is an item, and the end of the last line begins no
+ *    other one.
  * 3. What was typed is not dropped in silence: an object that was filled in and neither chosen nor left out is refused.
  *    Of variants only the chosen one is read.
  * 4. Names that the form does not have are not looked at; of several values of a name the first counts.
@@ -14,20 +16,21 @@ import { reasonOf } from "../../../errors.ts";
 import { fromJson, type Json } from "../../../model/json.ts";
 import type { Issue } from "../../wire.ts";
 import {
+  allIn,
   chooserOf,
   type Field,
   type GroupField,
   type JsonField,
   type ListField,
+  type Meaning,
   meaningsOf,
-  namesOf,
   type NumberField,
   type TextField,
   type VariantsField,
 } from "./fields.ts";
 import { numberOf } from "./number.ts";
 import { pathText, type Step } from "./path.ts";
-import { timeOf } from "./time.ts";
+import { instantOf, timeOf } from "./time.ts";
 import { shown } from "./words.ts";
 
 /** What was submitted, by name: a map, or the `URLSearchParams` of the body. */
@@ -51,8 +54,27 @@ export function entryOf(entries: Entries, name: string): string {
   return (entries.get(name) ?? "").replaceAll("\r\n", "\n");
 }
 
+/** What an empty text is to mean; nothing where a text must be given. */
+export function meaningOf(field: TextField | NumberField | ListField, entries: Entries): Meaning | undefined {
+  const [first, ...others] = meaningsOf(field);
+  const chosen = entries.get(chooserOf(field));
+  return others.find((one) => one === chosen) ?? first;
+}
+
+/** Whether a field, or one in it, was submitted with something else than stood there. */
+export function isTouched(
+  field: Field,
+  entries: Entries,
+  untouched: ReadonlyMap<string, string>,
+): boolean {
+  const isChanged = (name: string) =>
+    (entries.get(name) ?? undefined) !== undefined && entryOf(entries, name) !== (untouched.get(name) ?? "");
+  return [...allIn(field)].some((one) => isChanged(one.name) || isChanged(chooserOf(one)));
+}
+
 /** What a form says when nothing is given where something must be. */
 const MISSING = "give a value";
+const NO_TIME = "give a date and time, such as 2026-12-31T23:59:59Z";
 const UNKNOWN = "choose one of those offered";
 
 class Reader {
@@ -98,17 +120,29 @@ class Reader {
   #typed(field: TextField | NumberField | ListField): Json | undefined {
     const text = this.#entry(field.name);
     if (text === "") return this.#empty(field);
-    if (field.kind === "text") return field.input === "date-time" ? timeOf(text) : text;
+    if (field.kind === "text") return this.#text(field, text);
     if (field.kind === "list") return this.#list(field, text);
     const number = numberOf(text, field.isInteger);
     return "problem" in number ? this.#wrong(field, number.problem) : number.value;
   }
 
+  #text(field: TextField, text: string): Json | undefined {
+    switch (field.tag) {
+      case undefined:
+        return field.input === "date-time" ? timeOf(text) : text;
+      case "$date": {
+        const $date = instantOf(text);
+        return $date === undefined ? this.#wrong(field, NO_TIME) : { $date };
+      }
+      case "$bigint": {
+        const $bigint = text.trim();
+        return /^-?\d+$/.test($bigint) ? { $bigint } : this.#wrong(field, "give a whole number");
+      }
+    }
+  }
+
   #empty(field: TextField | NumberField | ListField): Json | undefined {
-    const meanings = meaningsOf(field);
-    const chosen = this.#entry(chooserOf(field)) || "absent";
-    const meaning = field.nullable ? meanings.find((one) => one === chosen) : meanings[0];
-    switch (meaning) {
+    switch (meaningOf(field, this.#entries)) {
       case "absent":
         return undefined;
       case "null":
@@ -116,20 +150,19 @@ class Reader {
       case "blank":
         return field.kind === "list" ? [] : "";
       case undefined:
-        return this.#wrong(field, field.nullable ? `${MISSING}, or choose what is meant` : MISSING);
+        return this.#wrong(field, MISSING);
     }
   }
 
   #list(field: ListField, text: string): Json | undefined {
     const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
     if (field.of === "string") return lines;
-    const items: Json[] = [];
-    for (const line of lines.filter((line) => line.trim() !== "")) {
+    return lines.filter((line) => line.trim() !== "").map((line, i) => {
       const number = numberOf(line, field.of === "integer");
-      if ("problem" in number) return this.#wrong(field, number.problem, items.length);
-      items.push(number.value);
-    }
-    return items;
+      if ("value" in number) return number.value;
+      this.#wrong(field, number.problem, i);
+      return null;
+    });
   }
 
   #json(field: JsonField): Json | undefined {
@@ -161,19 +194,11 @@ class Reader {
     if (chosen === "" && !field.required) return undefined;
     if (chosen === undefined || chosen === "") {
       if (field.required) return this.#wrong(field, "choose one");
-      return this.#isTouched(field)
+      return isTouched(field, this.#entries, field.untouched)
         ? this.#wrong(field, "it is filled in: choose whether it is meant")
         : undefined;
     }
     const option = field.options.find(({ key }) => key === chosen);
     return option === undefined ? this.#wrong(field, UNKNOWN) : this.read(option.field);
-  }
-
-  #isTouched(field: VariantsField): boolean {
-    const changed = (name: string) => {
-      const text = this.#entry(name);
-      return text !== "" && text !== (field.untouched.get(name) ?? "");
-    };
-    return field.options.some((option) => [...namesOf(option.field)].some(changed));
   }
 }

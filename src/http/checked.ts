@@ -1,0 +1,93 @@
+import { ArgumentError, BuildError } from "../errors.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
+import type { ListenOptions } from "./listen.ts";
+import type { AppOptions, StreamOptions } from "./options.ts";
+
+/** What cannot be meant is refused where it is written: without types, an `auth` with a slip of the pen would serve everybody. */
+
+const APP = {
+  runners: true,
+  workflows: true,
+  store: true,
+  compile: true,
+  auth: true,
+  authTimeout: true,
+  login: true,
+  insecure: true,
+  expose: true,
+  bodyLimit: true,
+  dashboard: true,
+  origins: true,
+  events: true,
+  audit: true,
+  signal: true,
+  runtime: true,
+  logger: true,
+} satisfies KnownOptions<keyof AppOptions>;
+
+const EXPOSE = { state: true, causes: true } satisfies KnownOptions<keyof NonNullable<AppOptions["expose"]>>;
+
+const EVENTS = {
+  heartbeat: true,
+  poll: true,
+  stall: true,
+  lifetime: true,
+  limit: true,
+} satisfies KnownOptions<keyof StreamOptions>;
+
+const LISTEN = {
+  port: true,
+  hostname: true,
+  signal: true,
+  grace: true,
+} satisfies KnownOptions<keyof ListenOptions>;
+
+/** Refuses options of `createApp` that are none, or not what they must be. */
+export function checkApp(options: AppOptions): void {
+  const given = options as Readonly<Record<string, unknown>> | undefined;
+  if (typeof given !== "object" || given === null) {
+    throw new BuildError("createApp", "it was given no options; give `{ store, workflows: [YourWorkflow] }`");
+  }
+  const problem = optionProblem(given, APP) ??
+    within("expose", optionProblem(given["expose"], EXPOSE)) ??
+    within("events", optionProblem(given["events"], EVENTS)) ??
+    wrongType(given, ["auth", "audit"], "function", "a function") ??
+    wrongType(given, ["insecure", "dashboard"], "boolean", "true or false") ??
+    wrongType(given, ["login"], "string", 'a path such as "/login"') ??
+    originProblem(given["origins"]);
+  if (problem !== undefined) throw new BuildError("createApp", problem);
+}
+
+/** Refuses arguments of `listen` that are none. */
+export function checkListen(app: unknown, options: ListenOptions): void {
+  if (typeof (app as { readonly fetch?: unknown } | undefined)?.fetch !== "function") {
+    throw new ArgumentError(
+      "listen",
+      "the first argument is no app; give what createApp returns, or a Hono app",
+    );
+  }
+  const problem = optionProblem(options, LISTEN, { host: "write hostname" });
+  if (problem !== undefined) throw new ArgumentError("listen", problem);
+}
+
+function within(name: string, problem: string | undefined): string | undefined {
+  return problem === undefined ? undefined : `in ${name}, ${problem}`;
+}
+
+function wrongType(
+  given: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  type: string,
+  what: string,
+): string | undefined {
+  const name = names.find((name) => given[name] !== undefined && typeof given[name] !== type);
+  return name === undefined ? undefined : `${name} is of type ${typeof given[name]}; give ${what}`;
+}
+
+function originProblem(origins: unknown): string | undefined {
+  if (origins === undefined) return undefined;
+  const all = Array.isArray(origins) ? origins : [origins];
+  const wrong = all.find((origin) => typeof origin !== "string" || !/^https?:\/\/[^/]+$/.test(origin));
+  if (Array.isArray(origins) && wrong === undefined) return undefined;
+  return 'origins must be a list of origins such as ["https://admin.example.com"], without a path';
+}

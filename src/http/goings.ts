@@ -1,0 +1,51 @@
+import { crowded } from "../runtime/crowd.ts";
+
+/** Aborted with the caller's signal; that one itself is not what many listen to. */
+export function endOf(signal: AbortSignal | undefined): { readonly signal: AbortSignal } {
+  const ending = new AbortController();
+  crowded(ending.signal);
+  const end = () => ending.abort(signal?.reason);
+  if (signal?.aborted) end();
+  else signal?.addEventListener("abort", end, { once: true });
+  return ending;
+}
+
+/**
+ * What goes on in an app by itself: its streams, and the runs that `resume` works on. It ends with the app, and when a
+ * server of the app closes; after that the app can be served anew.
+ */
+export class Goings {
+  #end = new AbortController();
+
+  constructor(app: AbortSignal) {
+    crowded(this.#end.signal);
+    const end = () => this.#end.abort(app.reason);
+    if (app.aborted) end();
+    else app.addEventListener("abort", end, { once: true });
+  }
+
+  /** Whoever closes a server of the app ends them. */
+  belongTo(app: object): void {
+    goingsOf.set(app, this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Ends what goes on now. */
+  end(): void {
+    if (this.#end.signal.aborted) return;
+    const end = this.#end;
+    this.#end = new AbortController();
+    crowded(this.#end.signal);
+    end.abort();
+  }
+}
+
+const goingsOf = new WeakMap<object, Goings>();
+
+/** Ends the streams of an app, and lets go of the runs that it works on. */
+export function endGoings(app: object): void {
+  goingsOf.get(app)?.end();
+}
