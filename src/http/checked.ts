@@ -1,6 +1,5 @@
-import { ArgumentError, BuildError } from "../errors.ts";
+import { BuildError } from "../errors.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
-import type { ListenOptions } from "./listen.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
 
 /** What cannot be meant is refused where it is written: without types, an `auth` with a slip of the pen would serve everybody. */
@@ -35,13 +34,6 @@ const EVENTS = {
   limit: true,
 } satisfies KnownOptions<keyof StreamOptions>;
 
-const LISTEN = {
-  port: true,
-  hostname: true,
-  signal: true,
-  grace: true,
-} satisfies KnownOptions<keyof ListenOptions>;
-
 /** Refuses options of `createApp` that are none, or not what they must be. */
 export function checkApp(options: AppOptions): void {
   const given = options as Readonly<Record<string, unknown>> | undefined;
@@ -56,18 +48,6 @@ export function checkApp(options: AppOptions): void {
     wrongType(given, ["login"], "string", 'a path such as "/login"') ??
     originProblem(given["origins"]);
   if (problem !== undefined) throw new BuildError("createApp", problem);
-}
-
-/** Refuses arguments of `listen` that are none. */
-export function checkListen(app: unknown, options: ListenOptions): void {
-  if (typeof (app as { readonly fetch?: unknown } | undefined)?.fetch !== "function") {
-    throw new ArgumentError(
-      "listen",
-      "the first argument is no app; give what createApp returns, or a Hono app",
-    );
-  }
-  const problem = optionProblem(options, LISTEN, { host: "write hostname" });
-  if (problem !== undefined) throw new ArgumentError("listen", problem);
 }
 
 function within(name: string, problem: string | undefined): string | undefined {

@@ -2,10 +2,10 @@ import type { AddressInfo } from "node:net";
 import { span } from "../engine/options.ts";
 import { ArgumentError, reasonOf } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
+import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { host } from "../runtime/host.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { isOpen } from "./app.ts";
-import { checkListen } from "./checked.ts";
 import { endGoings } from "./goings.ts";
 import { isLoopback } from "./origin.ts";
 
@@ -90,6 +90,25 @@ export async function listen(app: Answering, options: ListenOptions = {}): Promi
     [Symbol.asyncDispose]: close,
   };
 }
+
+/** Refuses arguments of `listen` that are none. */
+function checkListen(app: unknown, options: ListenOptions): void {
+  if (typeof (app as { readonly fetch?: unknown } | undefined)?.fetch !== "function") {
+    throw new ArgumentError(
+      "listen",
+      "the first argument is no app; give what createApp returns, or a Hono app",
+    );
+  }
+  const problem = optionProblem(options, LISTEN, { host: "write hostname" });
+  if (problem !== undefined) throw new ArgumentError("listen", problem);
+}
+
+const LISTEN = {
+  port: true,
+  hostname: true,
+  signal: true,
+  grace: true,
+} satisfies KnownOptions<keyof ListenOptions>;
 
 /** A server of one runtime. */
 interface Server {
