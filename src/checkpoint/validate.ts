@@ -12,6 +12,7 @@ import { judgeChange } from "./judge.ts";
 import { ARRAY, type Patch, RECORD } from "./patch.ts";
 import { type Issue, parse } from "./schema.ts";
 
+export { jsonSchemaOf } from "./json_schema.ts";
 export type { Issue } from "./schema.ts";
 
 /** The schema of a state, put to use. */
@@ -74,23 +75,6 @@ export function parseWith<T>(schema: Schema<unknown, T>, value: unknown, what: s
     issues = [{ path: "", message: `its schema failed: ${messageOf(error)}` }];
   }
   throw new ValidationError(what, issues);
-}
-
-/**
- * The JSON Schema of what `schema` accepts, for forms; `undefined` where the schema has none, as with Date or bigint.
- */
-export function jsonSchemaOf(schema: unknown): unknown {
-  try {
-    const standard = (schema as { readonly "~standard": JsonSchemaSource })["~standard"];
-    return standard.jsonSchema?.input({ target: "draft-2020-12" });
-  } catch {
-    return undefined;
-  }
-}
-
-/** The Standard JSON Schema extension of Standard Schema. */
-interface JsonSchemaSource {
-  readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
 }
 
 /**

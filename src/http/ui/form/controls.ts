@@ -39,7 +39,9 @@ export function controlOf(
     case "text": {
       const lengths = { minlength: field.min, maxlength: field.max };
       if (field.input === "lines" || text.includes("\n")) {
-        return area({ ...more, name, rows: 2, ...lengths }, text);
+        // One line that style sheets let grow.
+        const rows = Math.min(text.split("\n").length, 10);
+        return area({ ...more, name, class: "line", rows, ...lengths }, text);
       }
       if (field.input === "date") {
         return input({ ...more, name, type: isFit(isDate, text) ? "date" : "text" }, text);

@@ -4,25 +4,34 @@
  */
 
 import { attributes, controlOf } from "./controls.ts";
+import { initialEntries } from "./entries.ts";
 import {
+  allIn,
   type ChoiceField,
   chooserOf,
   type Field,
   type GroupField,
+  type JsonField,
+  type ListField,
   type Meaning,
   meaningsOf,
+  mustBeGiven,
+  type NumberField,
+  type TextField,
   UNTITLED,
   type VariantsField,
 } from "./fields.ts";
 import type { Placed } from "./issues.ts";
-import { type Entries, entryOf } from "./value.ts";
-import { type Html, markup } from "../html.ts";
+import { type Entries, entryOf, isTouched, meaningOf } from "./value.ts";
+import { type Html, markup, NOTHING } from "../html.ts";
 
 /** Draws the field of a whole value, filled in, with what is wrong. `id` begins the ids of its elements. */
 export function draw(root: Field, id: string, entries: Entries, issues: Placed): Html {
   return new Pen(id, entries, issues).draw(root);
 }
 
+/** How many fields that need not be given stand open beside some that must. */
+const MAX_OPEN = 3;
 /** How many choices are shown beside each other; more are a list to choose from. */
 const MAX_RADIOS = 5;
 
@@ -59,69 +68,76 @@ class Pen {
     const list = markup`<div class="issue" role="alert">
 <ul>${others.map((text) => markup`<li>${text}</li>`)}</ul>
 </div>`;
-    const fields = root.kind === "group" && root.label === UNTITLED
-      ? this.#untitled(root)
-      : this.#field(root, true);
-    return markup`${others.length === 0 ? "" : list}${fields}`;
+    return markup`${others.length === 0 ? "" : list}${
+      root.kind === "group" ? this.#whole(root) : this.#field(root, true)
+    }`;
   }
 
-  /** The fields of a value that is nothing but them need no group. */
-  #untitled({ fields, help }: GroupField): Html {
-    const text = fields.length === 0 ? "Nothing needs to be filled in." : help;
-    return markup`${text === undefined ? "" : markup`<p class="help">${text}</p>`}${
-      fields.map((field) => this.#field(field, true))
-    }`;
+  /** The fields of a value that is nothing but them need no group; those that need not be given stand aside if they are many. */
+  #whole(root: GroupField): Html {
+    const given = root.fields.filter(mustBeGiven);
+    const rest = root.fields.filter((field) => field.kind !== "fixed" && !mustBeGiven(field));
+    const fields = given.length === 0 || rest.length <= MAX_OPEN
+      ? this.#fields(root.fields, true)
+      : markup`${this.#fields(given, true)}${this.#aside(root, rest)}`;
+    if (root.label !== UNTITLED) return this.#framed(root, fields);
+    const text = root.fields.length === 0 ? "Nothing needs to be filled in." : root.help;
+    return markup`${text === undefined ? NOTHING : markup`<p class="help">${text}</p>`}${fields}`;
+  }
+
+  /** Fields that are opened, unless there is something in them that has to be seen. */
+  #aside(root: GroupField, fields: readonly Field[]): Html {
+    const untouched = initialEntries(root);
+    const isOpen = fields.some((field) =>
+      isTouched(field, this.#entries, untouched) || [...allIn(field)].some((one) => this.#issues.at.has(one))
+    );
+    return markup`<details class="more"${attributes({ open: isOpen ? "" : undefined })}>
+<summary>${fields.length} more fields</summary>
+${this.#fields(fields, true)}</details>`;
+  }
+
+  #fields(fields: readonly Field[], always: boolean): readonly Html[] {
+    return fields.map((field) => this.#field(field, always));
   }
 
   /** @param always Whether it is read whatever else is chosen: browsers may insist on no other field. */
   #field(field: Field, always: boolean): Html {
     switch (field.kind) {
       case "fixed":
-        return markup``;
+        return NOTHING;
       case "group":
-        return this.#group(field, always);
+        return this.#framed(field, this.#fields(field.fields, always));
       case "variants":
         return this.#variants(field);
       case "choice":
         return field.choices.length > MAX_RADIOS ? this.#select(field, always) : this.#choice(field, always);
-      case "json":
-        return this.#labelled(field, field.required, always);
-      default: {
-        const meanings = meaningsOf(field);
-        const mustBeGiven = meanings.length === 0 || field.required && field.nullable;
-        return this.#labelled(field, mustBeGiven, always && meanings.length === 0);
-      }
+      default:
+        return this.#labelled(field, always);
     }
   }
 
-  #labelled(
-    field: Exclude<Field, { readonly kind: "fixed" | "group" | "variants" | "choice" }>,
-    mustBeGiven: boolean,
-    insist: boolean,
-  ): Html {
+  #labelled(field: TextField | NumberField | ListField | JsonField, always: boolean): Html {
     const { id, help, issue, hasIssue, describedBy } = this.#marks(field);
     const control = controlOf(field, entryOf(this.#entries, field.name), {
       id,
-      required: insist && mustBeGiven ? "" : undefined,
+      required: always && mustBeGiven(field) ? "" : undefined,
       "aria-describedby": describedBy,
       "aria-invalid": hasIssue ? "true" : undefined,
     }, hasIssue);
-    const empty = field.kind !== "json" && field.nullable
-      ? this.#empty(field.label, field.name, meaningsOf(field))
-      : "";
     return markup`<div class="field">
-<label for="${id}">${field.label}${required(mustBeGiven)}</label>${help}
-${control}${issue}${empty}
+<label for="${id}">${field.label}${mark(field)}</label>${help}
+${control}${issue}${field.kind === "json" ? NOTHING : this.#empty(field)}
 </div>`;
   }
 
   /** What an empty text is to mean, where that is several things. */
-  #empty(label: string, name: string, meanings: readonly Meaning[]): Html {
-    const chooser = `${name}?`;
-    const chosen = entryOf(this.#entries, chooser) || "absent";
+  #empty(field: TextField | NumberField | ListField): Html {
+    const meanings = meaningsOf(field);
+    if (meanings.length < 2) return NOTHING;
+    const chosen = meaningOf(field, this.#entries);
     const radios = meanings.map((value) => ({ value, label: MEANINGS[value] }));
-    return markup`<fieldset class="choices"><legend>If ${label} is empty</legend>
-${radios.map((radio) => this.#radio(chooser, radio, chosen))}</fieldset>`;
+    return markup`<fieldset class="choices"><legend>If ${field.label} is empty</legend>
+${radios.map((radio) => this.#radio(chooserOf(field), radio, chosen))}</fieldset>`;
   }
 
   #radio(name: string, { value, label }: Radio, chosen: string | undefined, insist = false): Html {
@@ -142,7 +158,7 @@ ${radios.map((radio) => this.#radio(chooser, radio, chosen))}</fieldset>`;
       "aria-required": field.required ? "true" : undefined,
     };
     return markup`<fieldset class="field" role="radiogroup"${attributes(group)}>
-<legend>${field.label}${required(field.required)}</legend>${help}
+<legend>${field.label}${mark(field)}</legend>${help}
 <div class="choices">
 ${radios.map((radio) => this.#radio(field.name, radio, chosen, always && field.required))}</div>${issue}
 </fieldset>`;
@@ -164,17 +180,17 @@ ${radios.map((radio) => this.#radio(field.name, radio, chosen, always && field.r
       "aria-invalid": hasIssue ? "true" : undefined,
     };
     return markup`<div class="field">
-<label for="${id}">${field.label}${required(field.required)}</label>${help}
+<label for="${id}">${field.label}${mark(field)}</label>${help}
 <select id="${id}" name="${field.name}"${attributes(more)}>
 ${none}${field.choices.map(({ text, label }) => option(text, label))}</select>${issue}
 </div>`;
   }
 
-  #group(field: GroupField, always: boolean): Html {
+  #framed(field: GroupField, fields: Html | readonly Html[]): Html {
     const { help, issue, describedBy } = this.#marks(field);
     return markup`<fieldset class="field"${attributes({ "aria-describedby": describedBy })}>
 <legend>${field.label}</legend>${help}${issue}
-${field.fields.map((inner) => this.#field(inner, always))}</fieldset>`;
+${fields}</fieldset>`;
   }
 
   /** Each option stands beside what belongs to it, so that a style sheet can show that of the chosen one only. */
@@ -187,7 +203,7 @@ ${field.fields.map((inner) => this.#field(inner, always))}</fieldset>`;
       ...(field.nullable ? [{ value: "null", label: MEANINGS.null }] : []),
     ];
     return markup`<fieldset class="field"${attributes({ "aria-describedby": describedBy })}>
-<legend>${field.label}${required(field.required)}</legend>${help}${issue}
+<legend>${field.label}${mark(field)}</legend>${help}${issue}
 ${others.map((radio) => markup`<div class="variant">${this.#radio(name, radio, chosen)}</div>`)}${
       field.options.map(({ key, label, field: inner }) =>
         markup`<div class="variant">${this.#radio(name, { value: key, label }, chosen)}${
@@ -209,9 +225,9 @@ ${others.map((radio) => markup`<div class="variant">${this.#radio(name, radio, c
     ];
     return {
       id,
-      help: field.help === undefined ? markup`` : markup`<p class="help" id="${id}-help">${field.help}</p>`,
+      help: field.help === undefined ? NOTHING : markup`<p class="help" id="${id}-help">${field.help}</p>`,
       issue: messages.length === 0
-        ? markup``
+        ? NOTHING
         : markup`<p class="issue" id="${id}-issue">${messages.join("\n")}</p>`,
       hasIssue: messages.length > 0,
       describedBy: ids.length === 0 ? undefined : ids.join(" "),
@@ -225,8 +241,8 @@ const MEANINGS: Readonly<Record<Meaning, string>> = {
   blank: "An empty value",
 };
 
-function required(mustBeGiven: boolean): Html {
-  return mustBeGiven ? markup`<small>(required)</small>` : markup``;
+function mark(field: Field): Html {
+  return mustBeGiven(field) ? markup` <small>(required)</small>` : NOTHING;
 }
 
 /** A default that is chosen beforehand is the same as nothing. */

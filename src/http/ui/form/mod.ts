@@ -7,7 +7,7 @@
 
 import type { Json } from "../../../model/json.ts";
 import type { Issue } from "../../wire.ts";
-import { entriesFor, initialEntries } from "./entries.ts";
+import { initialEntries } from "./entries.ts";
 import { draw } from "./html.ts";
 import { place } from "./issues.ts";
 import { modelOf } from "./model.ts";
@@ -18,7 +18,7 @@ export type { Entries } from "./value.ts";
 
 /** What a form held, and what was wrong with it. */
 export interface Filled {
-  /** As submitted, or as {@link entriesOf} makes them. @default the defaults of the schema */
+  /** As submitted. @default the defaults of the schema */
   readonly entries?: Entries;
   /** With paths as the API writes them; those of no field stand before the fields. @default none */
   readonly issues?: readonly Issue[];
@@ -47,12 +47,4 @@ export function valueOf(
   const result = read(modelOf(schema), entries);
   if ("issues" in result) return result;
   return "value" in result ? { value: result.value } : { issues: [{ path: "", message: "give a value" }] };
-}
-
-/**
- * What a form must hold to stand for a value, given as tagged JSON; nothing when the form of this schema cannot say it.
- * Then the form of no schema can.
- */
-export function entriesOf(schema: unknown, value: Json): ReadonlyMap<string, string> | undefined {
-  return entriesFor(modelOf(schema), value);
 }

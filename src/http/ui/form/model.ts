@@ -12,10 +12,22 @@ import {
   type Variant,
   type VariantsField,
 } from "./fields.ts";
-import { choicesOf, isNull, MAX_CHOICES, tagOf } from "./choices.ts";
-import { isObject, type Place, propertiesOf, requiredOf, Schemas } from "./schema.ts";
+import { choicesOf, discriminatorOf, isNull, MAX_CHOICES } from "./choices.ts";
+import { isObject, type Place, propertiesOf, requiredOf, Schemas, tagOf } from "./schema.ts";
 import { sketchOf } from "./sketch.ts";
-import { describe, helpOf, initialOf, isTextual, numeric, textual, titleOf, wordFor } from "./traits.ts";
+import {
+  describe,
+  helpOf,
+  initialOf,
+  isTextual,
+  itemsOf,
+  numeric,
+  sentence,
+  tagged,
+  textual,
+  titleOf,
+  wordFor,
+} from "./traits.ts";
 import { shown, shownName, shownValue } from "./words.ts";
 
 /** The most fields of a form, those of variants included. */
@@ -48,7 +60,7 @@ class Builder {
     const plain = this.#fieldOf(place, { ...at, ...describe(told, at) }, depth);
     const full = initial === undefined ? plain : { ...plain, initial };
     const isFilled = initial !== undefined && entriesFor(full, initial) !== undefined;
-    const field = isFilled ? full : plain;
+    const field = explained(isFilled ? full : plain);
     if (field.required || !("default" in told) || isFilled && !mayBeEmptied(field)) return field;
     return { ...field, ...helpOf(field.help, `If left out: ${shownValue(told["default"])}`) };
   }
@@ -82,11 +94,14 @@ class Builder {
         return { ...at, ...textual(schema, at), nullable };
       case "number":
       case "integer":
-        return { ...at, ...numeric(schema), nullable, mayBeEmpty: false };
+        return { ...at, ...numeric(schema, at), nullable, mayBeEmpty: false };
       case "array":
         return this.#list(place, at, nullable);
-      case "object":
+      case "object": {
+        const tag = tagOf(schema);
+        if (tag === "$date" || tag === "$bigint") return { ...at, ...tagged(tag, at), nullable };
         return this.#group(place, at, depth) ?? this.#json(place, at);
+      }
       default:
         return this.#json(place, at);
     }
@@ -97,7 +112,11 @@ class Builder {
     return {
       ...at,
       kind: "json",
-      ...helpOf(at.help, sketch === undefined ? "JSON" : `JSON, such as ${sketch}`),
+      ...helpOf(
+        at.help,
+        sketch === undefined ? "JSON" : `JSON, such as ${sketch}`,
+        sentence(itemsOf(place?.schema ?? {})),
+      ),
     };
   }
 
@@ -113,7 +132,7 @@ class Builder {
     const some = choices.length === 0
       ? ""
       : `: ${shown(choices.slice(0, 50).map((one) => shownValue(one)).join(", "), 500)}`;
-    const help = helpOf(at.help, `One per line${some}`);
+    const help = helpOf(at.help, ["One per line", itemsOf(place.schema)].filter(Boolean).join(", ") + some);
     return { ...at, kind: "list", of, ...help, nullable, mayBeEmpty: !(Number(minItems) > 0) };
   }
 
@@ -125,7 +144,7 @@ class Builder {
     tag?: { key: string; choice: Choice },
   ): GroupField | undefined {
     const properties = propertiesOf(place.schema);
-    if (properties === undefined || depth >= MAX_DEPTH) return undefined;
+    if (properties === undefined || tagOf(place.schema) !== undefined || depth >= MAX_DEPTH) return undefined;
     const keys = Object.keys(properties);
     const names = keys.map((key) => nameWithin(at.name, "/", key));
     if (keys.length > this.#fieldsLeft || names.includes(undefined)) return undefined;
@@ -149,7 +168,10 @@ class Builder {
   #variants(members: readonly Place[], nullable: boolean, at: Common, depth: number): Field | undefined {
     if (depth >= MAX_DEPTH || members.length > this.#fieldsLeft) return undefined;
     this.#fieldsLeft -= members.length;
-    const tag = tagOf(this.schemas, members.filter(({ schema }) => propertiesOf(schema) !== undefined));
+    const objects = members.filter(({ schema }) =>
+      propertiesOf(schema) !== undefined && tagOf(schema) === undefined
+    );
+    const tag = discriminatorOf(this.schemas, objects);
     const options: Variant[] = [];
     for (const member of members) {
       const values = this.#choices([member]);
@@ -193,6 +215,12 @@ class Builder {
 function apart(field: Field, fields: readonly Field[]): Field {
   if (fields.every((other) => other === field || other.label !== field.label)) return field;
   return { ...field, label: `${field.label} (${shownName(field.path.at(-1)!)})` };
+}
+
+/** A field that says that it means `null` when it is empty, where that is not chosen. */
+function explained(field: Field): Field {
+  const isNull = "nullable" in field && field.kind !== "variants" && meaningsOf(field).join() === "null";
+  return isNull ? { ...field, ...helpOf(field.help, "If left empty: none (null)") } : field;
 }
 
 /** Whether a field that is filled with its default may be emptied so that the default comes back. */

@@ -1,6 +1,6 @@
 /** An example of a value, for those who have to type it as JSON. */
 
-import { type Json, toJson } from "../../../model/json.ts";
+import type { Json } from "../../../model/json.ts";
 import { isObject, type Place, propertiesOf, type Schemas } from "./schema.ts";
 
 const MAX_DEPTH = 3;
@@ -22,8 +22,10 @@ function exampleOf(schemas: Schemas, place: Place | undefined, depth: number): J
   if ("const" in schema) return scalarOf(schema["const"]);
   if (Array.isArray(schema["enum"])) return scalarOf(schema["enum"][0]);
   switch (schema["type"]) {
-    case "string":
-      return "…";
+    case "string": {
+      const [example] = Array.isArray(schema["examples"]) ? schema["examples"] : [];
+      return typeof example === "string" ? example : "…";
+    }
     case "number":
     case "integer":
       return 0;
@@ -47,5 +49,5 @@ function exampleOf(schemas: Schemas, place: Place | undefined, depth: number): J
 }
 
 function scalarOf(value: unknown): Json {
-  return typeof value === "object" ? null : toJson(value);
+  return typeof value === "object" || value === undefined ? null : value as Json;
 }

@@ -15,7 +15,8 @@ export function timeOf(text: string): string {
  * @param isInstant Whether only the time matters, as for `instantOf`, and not how it is written.
  */
 export function pickedOf(time: string, isInstant: boolean): string {
-  const local = time.replace(/(?<!\..*)Z$|(?<=\.\d*[1-9])0*Z$|\.0+Z$/, "").replace(/(T\d\d:\d\d):00$/, "$1");
+  const local = time.replace(/Z$/, "").replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "")
+    .replace(/(T\d\d:\d\d):00$/, "$1");
   const again = isInstant ? instantOf(local) : timeOf(local);
   return isLocalTime(local) && again === time ? local : time;
 }

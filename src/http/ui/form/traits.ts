@@ -1,16 +1,12 @@
 /** What a schema says of the control of its value, and to the person in front of it. */
 
-import { type Json, toJson } from "../../../model/json.ts";
+import type { Json } from "../../../model/json.ts";
 import type { Common } from "./fields.ts";
-import type { Schema } from "./schema.ts";
+import { type Schema, tagOf } from "./schema.ts";
 import { shown, shownName } from "./words.ts";
 
 /** The longest default that a form is filled with, as JSON. */
 const MAX_INITIAL = 20_000;
-/** Formats of which an empty text is none. */
-const NEVER_EMPTY = new Set(
-  ["email", "uri", "url", "date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6", "hostname"],
-);
 const INPUTS = new Map<unknown, "email" | "url" | "date" | "date-time">([
   ["email", "email"],
   ["uri", "url"],
@@ -19,7 +15,7 @@ const INPUTS = new Map<unknown, "email" | "url" | "date" | "date-time">([
   ["date-time", "date-time"],
 ]);
 /** Up to which length a text is one line. */
-const LINE = 200;
+const LINE = 100;
 
 /** How a string is typed. */
 export function textual(schema: Schema, at: Common) {
@@ -29,22 +25,37 @@ export function textual(schema: Schema, at: Common) {
   const hasLines = typeof initial === "string" && initial.includes("\n");
   const input = INPUTS.get(format) ?? (isLine && !hasLines ? "text" as const : "lines" as const);
   const hint = input === "date-time"
-    ? "In UTC"
+    ? UTC
     : typeof pattern === "string" && format === undefined && at.help === undefined && pattern.length <= 100
     ? `Has to match ${shown(pattern, 100)}`
     : undefined;
   return {
     kind: "text" as const,
     input,
-    mayBeEmpty: !((min ?? 0) > 0) && !NEVER_EMPTY.has(String(format)),
+    mayBeEmpty: format === undefined && !((min ?? 0) > 0) && (
+      min === 0 || typeof initial === "string" || Array.isArray(schema["enum"]) && schema["enum"].includes("")
+    ),
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
-    ...helpOf(at.help, hint),
+    ...helpOf(at.help, hint, sentence(sizeOf((min ?? 0) > 1 ? min : undefined, max, "character"))),
+  };
+}
+
+const UTC = "In UTC";
+
+/** How what JSON has no word for is typed. */
+export function tagged(tag: "$date" | "$bigint", at: Common) {
+  return {
+    kind: "text" as const,
+    tag,
+    input: tag === "$date" ? "date-time" as const : "text" as const,
+    mayBeEmpty: false,
+    ...helpOf(at.help, tag === "$date" ? UTC : "A whole number"),
   };
 }
 
 /** How a number is typed. */
-export function numeric(schema: Schema) {
+export function numeric(schema: Schema, at: Common) {
   const isInteger = schema["type"] === "integer";
   const above = numberIn(schema["exclusiveMinimum"]);
   const below = numberIn(schema["exclusiveMaximum"]);
@@ -59,7 +70,41 @@ export function numeric(schema: Schema) {
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
     ...(step === undefined || step <= 0 ? {} : { step }),
+    ...helpOf(
+      at.help,
+      sentence(rangeOf({ min, max, above, below })),
+      step === undefined || step <= 0 ? undefined : `In steps of ${step}`,
+    ),
   };
+}
+
+function rangeOf(
+  { min, max, above, below }: Readonly<Record<"min" | "max" | "above" | "below", number | undefined>>,
+): string {
+  if (min !== undefined && max !== undefined) return `from ${min} to ${max}`;
+  const least = min === undefined ? above === undefined ? [] : [`more than ${above}`] : [`at least ${min}`];
+  const most = max === undefined ? below === undefined ? [] : [`less than ${below}`] : [`at most ${max}`];
+  return [...least, ...most].join(", ");
+}
+
+/** How many items an array may have, in words. */
+export function itemsOf({ minItems, maxItems }: Schema): string {
+  return sizeOf(lengthOf(minItems) || undefined, lengthOf(maxItems), "item");
+}
+
+function sizeOf(min: number | undefined, max: number | undefined, unit: string): string {
+  const units = (max ?? min) === 1 ? unit : `${unit}s`;
+  if (max === undefined) return min === undefined ? "" : `at least ${min} ${units}`;
+  return min === undefined
+    ? `up to ${max} ${units}`
+    : min === max
+    ? `${max} ${units}`
+    : `from ${min} to ${max} ${units}`;
+}
+
+/** A text as it begins a line. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Limits that every number keeps, such as those of whole numbers in zod, are none. */
@@ -93,22 +138,23 @@ export function titleOf({ title }: Schema): string | undefined {
 }
 
 /** What its values are called. */
-export function wordFor({ type }: Schema): string {
-  return WORDS.get(type) ?? "Fields";
+export function wordFor(schema: Schema): string {
+  return WORDS.get(tagOf(schema) ?? schema["type"]) ?? "Fields";
 }
 
 const WORDS = new Map<unknown, string>([
+  ["$date", "Date and time"],
+  ["$bigint", "Whole number"],
   ["string", "Text"],
   ["number", "Number"],
   ["integer", "Whole number"],
   ["array", "List"],
 ]);
 
-/** A default as tagged JSON; nothing when there is none or it is too much to be filled in. */
-export function initialOf(schema: Schema): Json | undefined {
-  if (!("default" in schema) || !isShallow(schema["default"])) return undefined;
-  const json = toJson(schema["default"]);
-  return JSON.stringify(json).length <= MAX_INITIAL ? json : undefined;
+/** A default; nothing when there is none or it is too much to be filled in. */
+export function initialOf({ default: initial }: Schema): Json | undefined {
+  if (initial === undefined || !isShallow(initial)) return undefined;
+  return JSON.stringify(initial).length <= MAX_INITIAL ? initial as Json : undefined;
 }
 
 function isShallow(value: unknown, depth = 0): boolean {

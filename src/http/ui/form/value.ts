@@ -127,18 +127,13 @@ class Reader {
   }
 
   #text(field: TextField, text: string): Json | undefined {
-    switch (field.tag) {
-      case undefined:
-        return field.input === "date-time" ? timeOf(text) : text;
-      case "$date": {
-        const $date = instantOf(text);
-        return $date === undefined ? this.#wrong(field, NO_TIME) : { $date };
-      }
-      case "$bigint": {
-        const $bigint = text.trim();
-        return /^-?\d+$/.test($bigint) ? { $bigint } : this.#wrong(field, "give a whole number");
-      }
+    if (field.tag === undefined) return field.input === "date-time" ? timeOf(text) : text;
+    if (field.tag === "$bigint") {
+      const $bigint = text.trim();
+      return /^-?\d+$/.test($bigint) ? { $bigint } : this.#wrong(field, "give a whole number");
     }
+    const $date = instantOf(text);
+    return $date === undefined ? this.#wrong(field, NO_TIME) : { $date };
   }
 
   #empty(field: TextField | NumberField | ListField): Json | undefined {

@@ -17,5 +17,7 @@ export function shownName(name: string): string {
 /** A value that is shown in a line. */
 export function shownValue(value: unknown, max = 200): string {
   if (typeof value === "string" && value !== "") return shownName(value);
+  const { $date, $bigint = $date } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof $bigint === "string") return shownName($bigint);
   return shown(JSON.stringify(value) ?? String(value), max);
 }
