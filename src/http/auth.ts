@@ -56,7 +56,8 @@ export async function callerOf(
   try {
     const answer: unknown = await answerOrAbort(authenticate, { ...call, signal: patience.signal });
     if (answer === "forbidden") throw new HttpFault("FORBIDDEN");
-    if (isCaller(answer)) return answer;
+    const caller = callerFrom(answer);
+    if (caller !== undefined) return caller;
   } catch (error) {
     if (error instanceof HttpFault) throw error;
     failed(error);
@@ -73,6 +74,14 @@ function answerOrAbort(authenticate: Authenticate, call: ApiCall): Promise<unkno
   });
 }
 
-function isCaller(answer: unknown): answer is Caller {
-  return typeof answer === "object" && answer !== null && typeof (answer as { id?: unknown }).id === "string";
+/** What was answered, read once; what is shown on the word of anything but `true` is not shown. */
+function callerFrom(answer: unknown): Caller | undefined {
+  if (typeof answer !== "object" || answer === null) return undefined;
+  const { id, state, causes } = answer as Readonly<Record<keyof Caller, unknown>>;
+  if (typeof id !== "string") return undefined;
+  return {
+    id,
+    ...(state === undefined || state === null ? {} : { state: state === true }),
+    ...(causes === undefined || causes === null ? {} : { causes: causes === true }),
+  };
 }

@@ -21,7 +21,8 @@ export async function readBody(
   runtime: Runtime,
 ): Promise<void> {
   const { method, headers, url } = c.req.raw;
-  if (method === "GET" || method === "HEAD") return;
+  // Other methods have no route, and some of them no request can be made anew with.
+  if (method !== "POST" && method !== "PATCH") return;
   const bytes = await bytesOf(c.req.raw, limit, runtime);
   if (bytes.byteLength > 0) {
     const [sent = ""] = (headers.get("content-type") ?? "").split(";");
@@ -50,7 +51,9 @@ async function bytesOf({ body }: Request, limit: number, runtime: Runtime): Prom
   }, { keepAlive: false });
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(() => {
+        throw new HttpFault(late ? "BODY_TIMEOUT" : "BODY_BROKEN");
+      });
       if (late) throw new HttpFault("BODY_TIMEOUT");
       if (done) return joined(chunks, size);
       size += value.byteLength;

@@ -43,6 +43,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   BAD_REQUEST: meaning(400, "the request is not as described"),
   MALFORMED_BODY: meaning(400, "the body is not JSON in UTF-8"),
   BODY_TOO_LARGE: meaning(413, "the body is too large"),
+  BODY_BROKEN: meaning(400, "the body broke off"),
   BODY_TIMEOUT: meaning(408, "the body did not come in time", { retryable: true }),
   UNSUPPORTED_MEDIA_TYPE: meaning(415, "send a body of type application/json, as it is"),
   VERSION_REQUIRED: meaning(400, "several versions of the graph are served; name one in version"),
@@ -179,7 +180,8 @@ function detailsOf(
       ? {
         issues: issues.map(({ path, message }: Issue) => ({ path: String(path), message: String(message) })),
       }
-      : explains
+      // Code of the workflow may have thrown what it is caused by, which may be about what the caller must not see.
+      : explains && fault.cause === undefined
       ? { issues: [{ path: pathOf(fault), message: reasonOf(fault) }] }
       : {}),
     ...(fault.code === "CHECKPOINT_NOT_FOUND" && typeof first === "number" ? { first } : {}),

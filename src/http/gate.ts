@@ -9,7 +9,7 @@ import { FORM, JSON_TYPE, readBody } from "./body.ts";
 import { ResponseError } from "./client.ts";
 import { answerTo, HttpFault } from "./faults.ts";
 import type { Operations } from "./operation.ts";
-import { checkLocal, checkOrigin, checkSamePage } from "./origin.ts";
+import { checkAddress, checkLocal, checkOrigin, checkSamePage } from "./origin.ts";
 import { mountOf } from "./paths.ts";
 import { errorPage } from "./ui/error_page.ts";
 import { isPagePath, linkOf } from "./ui/site.ts";
@@ -17,7 +17,7 @@ import { isPagePath, linkOf } from "./ui/site.ts";
 /**
  * What every request passes, in this order, whether there is a route for it or not:
  *
- * 1. Where nobody is authenticated: is it from this machine? And does no page of another origin make it? A form of the
+ * 1. Is it to an address at all? Where nobody is authenticated: is it from this machine? And does no page of another origin make it? A form of the
  *    dashboard must come from one of its pages.
  * 2. Who sends it? Nothing of the store is read, and nothing of the body, before that is known.
  * 3. Its body is read and counted. What it holds is judged by the route.
@@ -38,6 +38,7 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
     logger.warn("superstep: auth failed, and the request was denied", { error });
   return async (c, next) => {
     const { raw: request } = c.req;
+    checkAddress(request);
     if (auth === undefined && !insecure) checkLocal(request, c.env);
     if (c.get("page")) checkSamePage(request);
     else checkOrigin(request, origins);
@@ -101,7 +102,8 @@ export function faultHandler({ logger }: Api, login: string | undefined): ErrorH
       : answerTo(error instanceof HTTPException ? ofHono(error) : error);
     const { status, body, headers } = answer;
     const { operation, runId } = c.get("asked") ?? {};
-    if (status >= 500) {
+    // What a page asked of the API has been told of there.
+    if (status >= 500 && !(error instanceof ResponseError)) {
       logger.warn(`superstep: ${operation ?? "a request"} failed over HTTP`, { error, runId });
     }
     c.set("fault", body.error.code);

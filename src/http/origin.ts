@@ -8,6 +8,12 @@ import { HttpFault } from "./faults.ts";
  * 2. A page of another origin changes nothing, whatever the browser sends along for it.
  */
 
+/** Refuses requests to an address that is none: servers make it of whatever was sent as the host. */
+export function checkAddress({ url, headers }: Request): void {
+  if (URL.canParse(url) && !/[\s/?#@\\]/.test(headers.get("host") ?? "")) return;
+  throw new HttpFault("BAD_REQUEST", { issues: [{ path: "host", message: "it is no host" }] });
+}
+
 /** Refuses callers of an app without authentication that may not be on this machine. */
 export function checkLocal(request: Request, env: unknown): void {
   const peer = peerOf(request, env);
@@ -27,7 +33,10 @@ export function checkOrigin(request: Request, allowed: readonly string[]): void 
     if (headers.get("sec-fetch-site") === "cross-site") throw new HttpFault("FOREIGN_ORIGIN");
     return;
   }
-  if (allowed.includes(origin) || hostOf(origin) === (headers.get("host") ?? new URL(url).host)) return;
+  const host = hostOf(origin);
+  if (allowed.includes(origin) || host === (headers.get("host") ?? new URL(url).host)) return;
+  // A proxy may have put another host in its place; a browser that says where a request comes from saw the first one.
+  if (host !== undefined && headers.get("sec-fetch-site") === "same-origin") return;
   throw new HttpFault("FOREIGN_ORIGIN");
 }
 

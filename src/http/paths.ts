@@ -9,5 +9,10 @@ export function mountOf(c: Context): string {
 
 /** The path of a run, as the sender of this request sees it. */
 export function locationOf(c: Context, runId: string): string {
-  return `${c.req.path.slice(0, c.req.path.lastIndexOf("/v1/"))}/v1/runs/${runId}`;
+  return `${urlPath(c.req.path.slice(0, c.req.path.lastIndexOf("/v1/")))}/v1/runs/${runId}`;
+}
+
+/** The path of a request, which Hono has decoded but for `%` and what separates, as it is in an address. */
+export function urlPath(path: string): string {
+  return encodeURI(path).replaceAll("%25", "%");
 }

@@ -1,6 +1,7 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { VERSION } from "../../runtime/version.ts";
 import { type Env, fails, json } from "../api.ts";
+import { urlPath } from "../paths.ts";
 
 const document = createRoute({
   method: "get",
@@ -13,7 +14,7 @@ const document = createRoute({
 /** The route that describes the routes of `app`. */
 export function documentRoutes(app: OpenAPIHono<Env>) {
   return new OpenAPIHono<Env>().openapi(document, (c) => {
-    const mount = c.req.path.slice(0, -document.path.length);
+    const mount = urlPath(c.req.path.slice(0, -document.path.length));
     const description = app.getOpenAPI31Document({
       openapi: "3.1.0",
       info: {
