@@ -19,6 +19,7 @@ export const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"
  * 2. What the reader is at is left alone: forms (`data-keep`) stay as they are while they are there, and the focus stays.
  */
 export const SCRIPT = `const { body } = document;
+const away = document.getElementById("away");
 const seen = new WeakMap();
 let busy = false;
 let stale = false;
@@ -33,6 +34,7 @@ async function refresh() {
     do {
       stale = false;
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      away.hidden = answer.ok;
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       Object.assign(body.dataset, page.body.dataset);
@@ -44,7 +46,7 @@ async function refresh() {
       await new Promise((resolve) => setTimeout(resolve, 200));
     } while (stale);
   } catch {
-    // The server is away; the next event or the next look may find it back.
+    away.hidden = false;
   } finally {
     busy = false;
   }
@@ -55,11 +57,17 @@ function replace(part, fresh) {
   if ((seen.get(part) ?? part.innerHTML) === text) return;
   seen.set(part, text);
   const focused = part.contains(document.activeElement) ? document.activeElement : undefined;
+  const scrolled = [...part.querySelectorAll("[tabindex]")].map((box) => [box.scrollLeft, box.scrollTop]);
   for (const kept of fresh.querySelectorAll("[data-keep]")) {
     const there = document.getElementById(kept.id);
     if (there !== null && part.contains(there)) kept.replaceWith(there);
   }
-  const scrolled = [...part.querySelectorAll("[tabindex]")].map((box) => [box.scrollLeft, box.scrollTop]);
+  [...part.children].forEach((there, i) => {
+    if (there.isConnected && there.matches("[data-keep]") && isUsed(there) && !fresh.contains(there)) {
+      leave(there);
+      fresh.insertBefore(there, fresh.children[i] ?? null);
+    }
+  });
   part.replaceChildren(...fresh.childNodes);
   part.querySelectorAll("[tabindex]").forEach((box, i) => {
     if (scrolled[i] !== undefined) [box.scrollLeft, box.scrollTop] = scrolled[i];
@@ -67,6 +75,20 @@ function replace(part, fresh) {
   if (focused === undefined) return;
   const again = focused.isConnected ? focused : focused.id === "" ? null : document.getElementById(focused.id);
   again?.focus({ preventScroll: true });
+}
+
+// What somebody fills in does not go away under their hands, even if it is of no use any more.
+function isUsed(kept) {
+  return kept.contains(document.activeElement) || [...kept.querySelectorAll("input, textarea, select")].some((field) =>
+    field.type === "radio" || field.type === "checkbox"
+      ? field.checked !== field.defaultChecked
+      : "defaultValue" in field && field.value !== field.defaultValue
+  );
+}
+
+function leave(kept) {
+  for (const button of kept.querySelectorAll("button")) button.disabled = true;
+  for (const gone of kept.querySelectorAll(".gone")) gone.hidden = false;
 }
 
 // A page that nobody sees holds no stream: a browser has few connections for all the pages of a server.
@@ -79,6 +101,11 @@ function follow() {
   source.addEventListener("checkpoint", refresh);
 }
 follow();
+const here = new URL(location.href);
+if (here.searchParams.has("done")) {
+  here.searchParams.delete("done");
+  history.replaceState(null, "", here);
+}
 document.addEventListener("visibilitychange", async () => {
   if (!document.hidden) await refresh();
   follow();
@@ -87,7 +114,9 @@ setInterval(() => {
   const { events, poll } = body.dataset;
   if (document.hidden) return;
   if (poll) refresh();
-  // The server gave the stream up, and not because the run is over.
-  else if (events && source?.readyState === EventSource.CLOSED) refresh().then(follow);
+  // The server gave the stream up, and not because the run is over; or it is away.
+  else if (events && source?.readyState !== EventSource.OPEN) {
+    refresh().then(() => source?.readyState === EventSource.CLOSED && follow());
+  }
 }, 3000);
 `;

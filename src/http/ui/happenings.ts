@@ -122,7 +122,7 @@ function attemptOf(event: CheckpointEvent): string {
 /** A failure by its kind, and in the words of what was thrown where these may be seen. */
 export function problemOf(failure: unknown): string {
   const { name, message } = objectOf(failure);
-  return message === undefined ? String(name) : `${String(name)}: ${String(message)}`;
+  return `${String(name)}: ${message === undefined ? "(its message is not shown here)" : String(message)}`;
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

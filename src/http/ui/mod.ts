@@ -42,7 +42,9 @@ export function dashboard(answer: Answer, runtime: Runtime): Hono<Env> {
   app.get("/runs/:run_id/waits/:wait_id", async (c) => {
     return c.html(await waitPage(visit(c), idOf(c, "run_id"), idOf(c, "wait_id")));
   });
-  app.get("/waits", async (c) => c.html(await inboxPage(visit(c), c.req.query("cursor"))));
+  app.get("/waits", async (c) => {
+    return c.html(await inboxPage(visit(c), c.req.query(), noticeOf(c.req.query("done"))));
+  });
   app.get("/graphs", async (c) => c.html(await graphsPage(visit(c))));
   app.get("/graphs/:graph_id", async (c) => {
     return c.html(await graphPage(visit(c), idOf(c, "graph_id"), c.req.query("version")));
@@ -108,7 +110,9 @@ async function answered(c: Context<Env, "/runs/:run_id/waits/:wait_id">, visit: 
       param: { run_id, wait_id },
       json: { value: read.value },
     }));
-    return seeRun(c, visit, run_id, "answered");
+    return form.get("back") === "waits"
+      ? c.redirect(visit.link("waits?done=answered"), 303)
+      : seeRun(c, visit, run_id, "answered");
   } catch (error) {
     const { status, issues } = refusalOf(error);
     return await again("The answer was not accepted.", issues, status === 409 ? 409 : 422);
@@ -146,10 +150,19 @@ async function forked(c: Context<Env, "/runs/:run_id/fork">, visit: Visit): Prom
     }
   }
   try {
-    const json = { revision, ...(state === undefined ? {} : { state }) };
+    // The id is that of the form: one that is sent twice makes one run.
+    const key = form.get("key") ?? "";
+    const json = {
+      revision,
+      ...(isId(key) ? { runId: key } : {}),
+      ...(state === undefined ? {} : { state }),
+    };
     const { runId } = await bodyOf(visit.api.v1.runs[":run_id"].fork.$post({ param: { run_id }, json }));
     return seeRun(c, visit, runId, "forked");
   } catch (error) {
+    if (error instanceof ResponseError && error.code === "RUN_EXISTS") {
+      return seeRun(c, visit, form.get("key")!, "forked");
+    }
     const { body: { message }, issues } = refusalOf(error);
     const details = issues.map((i) => i.path === "" ? i.message : `${i.path}: ${i.message}`).join("; ");
     return await again(`There is no fork: ${message}${details === "" ? "" : ` (${details})`}.`);

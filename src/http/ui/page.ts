@@ -41,6 +41,7 @@ export function page({ link }: Pick<Visit, "link">, options: PageOptions): Html 
 <a class="brand" href="${link("runs")}">superstep</a>
 <nav aria-label="Main"><ul>${entries}</ul></nav>
 </header>
+<p id="away" class="alert" role="status" hidden>The server does not answer: this page may be out of date.</p>
 <main id="main" tabindex="-1">
 ${main}
 </main>

@@ -47,7 +47,11 @@ ${"state" in run ? states(before, run) : NOTHING}</section>
 <section aria-labelledby="stood"><h2 id="stood">How the vertices stood</h2>
 ${await picture(graph, run.vertices)}
 <h2 id="fork">Fork</h2>
-${alert(refused?.problem)}${forkForm(visit, run, revision, refused)}</section>
+${alert(refused?.problem)}${
+      run.status === "completed" || run.status === "cancelled"
+        ? markup`<p class="quiet">The run is over at this revision: fork it from an earlier one.</p>`
+        : forkForm(visit, run, revision, refused)
+    }</section>
 </div>`,
   });
 }
@@ -75,7 +79,7 @@ ${valueBlock(run.state, "State")}`;
 }
 
 function forkForm(
-  { link }: Visit,
+  { link, runtime }: Visit,
   { run }: RunBody,
   revision: number,
   refused: RefusedFork | undefined,
@@ -83,6 +87,7 @@ function forkForm(
   return markup`<form method="post" action="${link(`runs/${run.runId}/fork`)}" class="card">
 <p>A new run begins with the step of this revision. What was done before that is not done again.</p>
 <input type="hidden" name="revision" value="${revision}">
+<input type="hidden" name="key" value="${runtime.uuid()}">
 <details${refused === undefined ? "" : raw(" open")}><summary>With another state …</summary>
 <div class="field"><label for="state">State, as JSON</label>
 <textarea id="state" name="state" class="json" rows="10" spellcheck="false" aria-describedby="state-help">

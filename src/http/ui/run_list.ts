@@ -9,36 +9,46 @@ import { badge, time } from "./words.ts";
 /** What a list of runs is narrowed to, as its form sends it: fields that were left alone are empty. */
 export interface RunFilter {
   readonly graph_id?: string;
+  /** What a run is at, as its badge says it. */
   readonly status?: string;
-  readonly reason?: string;
   readonly tag?: string;
   readonly cursor?: string;
 }
 
-const STATUSES: readonly RunStatus[] = ["running", "interrupted", "completed", "cancelled"];
-const REASONS: readonly InterruptReason[] = ["awaiting", "sleeping", "errored", "halted"];
+/** What a run may be at, and what the API is asked for. */
+const STANDS: Readonly<Record<string, { readonly status: RunStatus; readonly reason?: InterruptReason }>> = {
+  running: { status: "running" },
+  awaiting: { status: "interrupted", reason: "awaiting" },
+  sleeping: { status: "interrupted", reason: "sleeping" },
+  errored: { status: "interrupted", reason: "errored" },
+  halted: { status: "interrupted", reason: "halted" },
+  completed: { status: "completed" },
+  cancelled: { status: "cancelled" },
+};
+
 const HEADS = ["Run", "Graph", "Status", "Waits", "Step", "Tags", "Started", "Changed"];
 
 /** The list of runs. */
 export async function runsPage(visit: Visit, filter: RunFilter): Promise<Html> {
   const { api, link } = visit;
-  const { graph_id = "", status = "", reason = "", tag = "", cursor = "" } = filter;
+  const { graph_id = "", status = "", tag = "", cursor = "" } = filter;
   const { graphs } = await bodyOf(api.v1.graphs.$get());
-  const query = Object.fromEntries(
-    Object.entries({ graph_id, status, reason, tag, cursor }).filter(([, value]) => value !== ""),
-  );
-  const { runs, next_cursor } = await bodyOf(api.v1.runs.$get({ query: { ...query, limit: "50" } }));
-  const older = new URLSearchParams({ ...query, cursor: next_cursor ?? "" }).toString();
+  const given = (fields: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+  // What is no stand of a run is for the API to refuse.
+  const stand = Object.hasOwn(STANDS, status) ? STANDS[status]! : given({ status });
+  const query = { ...given({ graph_id, tag, cursor }), ...stand, limit: "50" };
+  const { runs, next_cursor } = await bodyOf(api.v1.runs.$get({ query }));
+  const older = new URLSearchParams(given({ graph_id, status, tag, cursor: next_cursor ?? "" })).toString();
   return page(visit, {
     title: "Runs",
     section: "runs",
     // Further pages do not move under the reader.
     ...(cursor === "" ? { poll: true } : {}),
-    main: markup`<h1>Runs</h1>
+    main: markup`<div class="heading"><h1>Runs</h1><p><a href="${link("graphs")}">Start a run</a></p></div>
 <form method="get" action="${link("runs")}" class="filters" role="search">
 ${select("Graph", "graph_id", graph_id, graphs.map(({ graphId }) => graphId))}
-${select("Status", "status", status, STATUSES)}
-${select("Reason", "reason", reason, REASONS)}
+${select("Status", "status", status, Object.keys(STANDS))}
 <div class="field"><label for="tag">Tag</label><input id="tag" name="tag" value="${tag}" autocomplete="off"></div>
 <button type="submit">Filter</button>
 </form>
@@ -71,7 +81,8 @@ function row({ link }: Visit, run: RunRow): readonly unknown[] {
   ];
 }
 
-function select(label: string, name: string, chosen: string, options: readonly string[]): Html {
+/** A list to choose from. */
+export function select(label: string, name: string, chosen: string, options: readonly string[]): Html {
   const entries = ["", ...options].map((value) => {
     const text = value === "" ? "any" : value;
     return value === chosen

@@ -52,7 +52,7 @@ ${alert(refused?.problem)}
 <input type="hidden" name="key" value="${visit.runtime.uuid()}">
 <input type="hidden" name="version" value="${graph.version}">
 ${fieldsOf(graph.input, "input", refused?.filled)}
-<div class="field"><label for="tags">Tags</label>
+<div class="field"><label for="tags">Tags of the run</label>
 <input id="tags" name="tags" value="${refused?.tags ?? ""}" aria-describedby="tags-help" autocomplete="off">
 <p class="help" id="tags-help">Words by which the run is found, with spaces between them; may be left empty</p></div>
 <p><button type="submit">Start run</button></p>

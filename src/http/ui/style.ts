@@ -80,8 +80,12 @@ p { margin: .5rem 0; }
 .card > :first-child { margin-top: 0; }
 .card > :last-child { margin-bottom: 0; }
 .card { max-width: 64rem; }
+.wait > details > summary { list-style-position: outside; margin-left: 1rem; }
+.wait summary h3 { display: inline; }
+.gone:not([hidden]) { color: var(--failed); font-weight: 600; }
 .fault { border-left: 4px solid var(--failed); }
 .wait { border-left: 4px solid var(--waiting); }
+#away:not([hidden]) { margin: 1rem clamp(1rem, 3vw, 2.5rem) 0; }
 .notice, .alert { padding: .6rem .9rem; border-radius: 8px; }
 .notice { background: var(--done-fill); color: var(--done); }
 .alert { background: var(--failed-fill); color: var(--failed); }
@@ -153,6 +157,7 @@ input:not([type="radio"], [type="checkbox"]), select, textarea { font: inherit; 
 input[type="radio"], input[type="checkbox"] { width: 1.05rem; height: 1.05rem; margin: 0; accent-color: var(--accent); }
 select, input:not([type="radio"], [type="checkbox"]) { min-height: 2.4rem; }
 textarea { resize: vertical; }
+textarea.line { field-sizing: content; min-height: 2.4rem; max-height: 16rem; }
 textarea.json { font-family: var(--mono); font-size: .875rem; }
 [aria-invalid="true"] { border-color: var(--failed); border-width: 2px; }
 button { font: inherit; font-weight: 600; padding: .45rem 1.1rem; border: 1px solid transparent; border-radius: 7px; cursor: pointer;

@@ -22,7 +22,7 @@ export function vertexTable(graph: GraphBody, run: RunBody, checkpoints: readonl
   return table(
     "Vertices",
     ["Vertex", "Status", "Runs", "Attempts", "Took"],
-    graph.vertices.map(({ id, label, each }) => {
+    inOrder(graph).map(({ id, label, each }) => {
       const tally = tallies.get(id);
       const items = each && tally?.items !== undefined ? `, ${tally.itemsDone} of ${tally.items} items` : "";
       return [
@@ -34,6 +34,20 @@ export function vertexTable(graph: GraphBody, run: RunBody, checkpoints: readonl
       ];
     }),
   );
+}
+
+/** The vertices as runs reach them. */
+function inOrder({ entry, vertices, edges, conditions, errorRoutes }: GraphBody): GraphBody["vertices"] {
+  const next = [
+    ...edges,
+    ...conditions.flatMap(({ from, targets }) => targets.map((to) => ({ from, to }))),
+    ...errorRoutes,
+  ];
+  const order = new Set([entry]);
+  // What is added while a set is gone through is gone through, too.
+  for (const id of order) for (const { from, to } of next) if (from === id) order.add(to);
+  const known = new Map(vertices.map((vertex) => [vertex.id, vertex]));
+  return [...order].flatMap((id) => known.get(id) ?? []);
 }
 
 function tallied(checkpoints: readonly Checkpoint[]): ReadonlyMap<string, Tally> {

@@ -2,29 +2,54 @@ import { bodyOf } from "../client.ts";
 import type { InboxWait, RunBody, RunWait } from "../wire.ts";
 import { fieldsOf, type Filled } from "./form/mod.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
-import { alert, facts, live, page } from "./page.ts";
+import { alert, facts, live, notice, page } from "./page.ts";
+import { select } from "./run_list.ts";
 import type { Visit } from "./site.ts";
-import { infoBlock, nameOf, time } from "./words.ts";
+import { counted, infoBlock, nameOf, time } from "./words.ts";
 
-/** The inbox: every open wait of every run, oldest first. */
-export async function inboxPage(visit: Visit, cursor: string | undefined): Promise<Html> {
-  const query = { limit: "20", ...(cursor === undefined ? {} : { cursor }) };
-  const { waits, next_cursor } = await bodyOf(visit.api.v1.waits.$get({ query }));
-  const more = new URLSearchParams({ cursor: next_cursor ?? "" }).toString();
+/** What the inbox is narrowed to, as its form sends it: fields that were left alone are empty. */
+export interface WaitFilter {
+  readonly graph_id?: string;
+  readonly name?: string;
+  readonly cursor?: string;
+}
+
+/** More waits than these are folded: a list to look through first. */
+const UNFOLDED = 3;
+
+/** The inbox: the open waits of all runs, oldest first. */
+export async function inboxPage(visit: Visit, filter: WaitFilter, done: string | undefined): Promise<Html> {
+  const { api, link } = visit;
+  const { graph_id = "", name = "", cursor = "" } = filter;
+  const given = (fields: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+  const { graphs } = await bodyOf(api.v1.graphs.$get());
+  const query = { ...given({ graph_id, name, cursor }), limit: "20" };
+  const { waits, next_cursor } = await bodyOf(api.v1.waits.$get({ query }));
+  const more = new URLSearchParams(given({ graph_id, name, cursor: next_cursor ?? "" })).toString();
+  const folded = waits.length > UNFOLDED;
   return page(visit, {
     title: "Inbox",
     section: "waits",
     poll: true,
     main: markup`<h1>Inbox</h1>
-<p class="quiet">What runs wait for, oldest first</p>
+${notice(done)}
+<form method="get" action="${link("waits")}" class="filters" role="search">
+${select("Graph", "graph_id", graph_id, graphs.map(({ graphId }) => graphId))}
+<div class="field"><label for="name">Wait</label><input id="name" name="name" value="${name}" autocomplete="off"></div>
+<button type="submit">Filter</button>
+</form>
 ${
       live(
         "inbox",
-        ...waits.map((wait) => openWait(visit, wait, { withRun: true })),
+        markup`<p class="quiet">${counted(waits.length, "open wait")}${
+          next_cursor === undefined ? "" : " and more"
+        }, oldest first</p>`,
+        ...waits.map((wait) => openWait(visit, wait, { inInbox: true, folded })),
         waits.length === 0 ? markup`<p class="empty">Nothing waits for an answer.</p>` : NOTHING,
         next_cursor === undefined
           ? NOTHING
-          : markup`<p><a href="${visit.link(`waits?${more}`)}" rel="next">More waits</a></p>`,
+          : markup`<p><a href="${link(`waits?${more}`)}" rel="next">More waits</a></p>`,
       )
     }`,
   });
@@ -101,31 +126,53 @@ type OpenWait =
     InboxWait,
     "waitId" | "runId" | "vertexId" | "item" | "name" | "key" | "openedAt" | "info" | "schema"
   >
-  & { readonly deadline?: number; readonly due?: number };
+  & { readonly graphId?: string; readonly deadline?: number; readonly due?: number };
+
+/** How a wait is shown. */
+interface Shown {
+  readonly filled?: Filled;
+  /** Among those of other runs. */
+  readonly inInbox?: boolean;
+  readonly folded?: boolean;
+}
 
 function openWait(
-  { link }: Visit,
+  visit: Visit,
   wait: OpenWait,
-  { filled, withRun = false }: { readonly filled?: Filled; readonly withRun?: boolean } = {},
+  { inInbox = false, folded = false, ...shown }: Shown = {},
 ): Html {
-  const { waitId, runId, name, key, openedAt, info, schema } = wait;
-  const until = wait.deadline ?? wait.due;
+  const { waitId, name, key } = wait;
   const id = `wait-${waitId}`;
+  const title = markup`<h3 id="${id}-name">${name}${key === undefined ? "" : ` · ${key}`}</h3>
+${waitFacts(visit, wait, inInbox)}`;
+  const body = waitForm(visit, wait, { inInbox, ...shown });
   return markup`<article class="card wait" id="${id}" data-keep aria-labelledby="${id}-name">
-<h3 id="${id}-name">${name}${key === undefined ? "" : ` · ${key}`}</h3>
-${
-    facts(
-      ["Run", withRun ? markup`<a href="${link(`runs/${runId}`)}">${runId}</a>` : undefined],
-      ["Vertex", nameOf(wait)],
-      ["Open since", time(openedAt)],
-      ["Until", until === undefined ? undefined : time(until)],
-    )
-  }${info === undefined ? "" : infoBlock(info, `What ${name} is about`)}
+${folded ? markup`<details><summary>${title}</summary>${body}</details>` : markup`${title}${body}`}
+<p class="gone" role="status" hidden>It was answered, or it is open no longer.</p>
+</article>
+`;
+}
+
+function waitFacts({ link }: Visit, wait: OpenWait, inInbox: boolean): Html {
+  const { runId, graphId, openedAt } = wait;
+  const until = wait.deadline ?? wait.due;
+  return facts(
+    ["Graph", inInbox ? graphId : undefined],
+    ["Run", inInbox ? markup`<a href="${link(`runs/${runId}`)}">${runId}</a>` : undefined],
+    ["Vertex", nameOf(wait)],
+    ["Open since", time(openedAt)],
+    ["Until", until === undefined ? undefined : time(until)],
+  );
+}
+
+function waitForm({ link }: Visit, wait: OpenWait, { filled, inInbox = false }: Shown): Html {
+  const { waitId, runId, name, info, schema } = wait;
+  return markup`${info === undefined ? "" : infoBlock(info, `What ${name} is about`)}
 <form method="post" action="${link(`runs/${runId}/waits/${waitId}`)}">
+${inInbox ? markup`<input type="hidden" name="back" value="waits">` : NOTHING}
 ${fieldsOf(schema, waitId, filled)}
 <p><button type="submit">Answer</button></p>
 </form>
-</article>
 `;
 }
 

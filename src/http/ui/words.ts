@@ -64,13 +64,17 @@ export function infoBlock(info: unknown, label: string): Html {
   if (fields.length === 0 || fields.length > 20) return valueBlock(info, label);
   return markup`<dl class="info">${
     fields.map(([name, value]) =>
-      markup`<dt>${name}</dt><dd>${
-        typeof value === "string" ? textBlock(value) : valueBlock(value, `${label}: ${name}`)
-      }</dd>
+      markup`<dt>${name}</dt><dd>${fieldBlock(value, `${label}: ${name}`)}</dd>
 `
     )
   }</dl>
 `;
+}
+
+function fieldBlock(value: unknown, label: string): Html {
+  if (typeof value === "string") return textBlock(value);
+  const date = typeof value === "object" && value !== null ? (value as { $date?: unknown }).$date : undefined;
+  return typeof date === "string" ? time(Date.parse(date)) : valueBlock(value, label);
 }
 
 function textBlock(text: string): Html {

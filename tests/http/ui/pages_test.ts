@@ -35,7 +35,7 @@ test("W3: a run is started, answered, seen to its end, looked back at and forked
   );
   const inbox = await visitor.open("/ui/waits");
   const answered = await visitor.submit(inbox, "Answer", { "value/approve": "true", "value/note": "fine" });
-  assert.equal(answered.url.pathname, `/ui/runs/${runId}`);
+  assert.equal(answered.url.pathname, "/ui/waits", "the next one is answered there, too");
   assert.match(words(answered), /The answer is accepted/);
   const { body } = await inStatus(s, runId, "completed");
   assert.deepEqual(body.state, {
@@ -45,6 +45,7 @@ test("W3: a run is started, answered, seen to its end, looked back at and forked
   });
   const done = await visitor.open(`/ui/runs/${runId}`);
   assert.match(words(done), /completed.*draft done.*review done.*Revision/s);
+  assert.match(words(done), /review got the answer \{"approve":true,"note":"fine"\}/);
   assert.deepEqual(done.forms, [], "nothing is left to do");
 
   const { body: { checkpoints } } = await s.get<
@@ -58,6 +59,12 @@ test("W3: a run is started, answered, seen to its end, looked back at and forked
   const then = await visitor.open(`/ui/runs/${runId}/revisions/${drafted.revision}`);
   assert.match(words(then), /draft done in.*draft added "about What does it cost\?"/s);
   const forked = await visitor.submit(then, "Fork from here");
+  const again = await visitor.submit(then, "Fork from here");
+  assert.equal(again.url.pathname, forked.url.pathname, "a form that is sent twice makes one run");
+  assert.match(
+    words(await visitor.open(`/ui/runs/${runId}/revisions/${checkpoints.length - 1}`)),
+    /The run is over/,
+  );
   assert.match(
     words(forked),
     new RegExp(`This is the new run.*Fork of ${runId} , revision ${drafted.revision}`, "s"),
@@ -194,7 +201,7 @@ test("W3: what was refused comes back with what was sent and what is wrong with 
   assert.match(words(right), /This is the new run/);
 });
 
-test("W3: runs are listed by graph, status, reason and tag, a page at a time", async () => {
+test("W3: runs are listed by graph, status and tag, a page at a time", async () => {
   await using s = await site([approval(), single("quick", () => 1)]);
   for (let i = 0; i < 60; i++) {
     await s.post("/v1/graphs/quick/runs", { runId: `q${i}`, tags: i % 2 ? ["odd"] : [] });
@@ -214,7 +221,7 @@ test("W3: runs are listed by graph, status, reason and tag, a page at a time", a
   }
   assert.equal(new Set(all).size, 61);
   assert.equal(all.length, 61);
-  assert.deepEqual(runsOn(await visitor.open("/ui/runs?status=interrupted&reason=awaiting&graph_id=&tag=")), [
+  assert.deepEqual(runsOn(await visitor.open("/ui/runs?status=awaiting&graph_id=&tag=")), [
     "r",
   ]);
   assert.deepEqual(runsOn(await visitor.open("/ui/runs?graph_id=approval")), ["r"]);
@@ -295,4 +302,30 @@ test("W3, H4: a run whose history was cut is shown from where it begins", async 
   const gone = await visitor.open(`/ui/runs/r/revisions/${first - 1}`);
   assert.equal(gone.status, 404);
   assert.match(words(gone), /There is nothing here/);
+});
+
+test("W3: the inbox is narrowed by graph and name, folded where it is long, and shows whose waits they are", async () => {
+  await using s = await site([
+    approval(),
+    single("asks", (_, ctx) => ctx.interrupt({ at: new Date(0), why: "x" })),
+  ]);
+  await start(s, "r");
+  await s.post("/v1/graphs/asks/runs", { runId: "a" });
+  await inStatus(s, "a", "interrupted");
+  const visitor = new Visitor(s.app);
+  const waitsOn = ({ text }: Page) =>
+    [...text.matchAll(/id="wait-w\w+-name">([^<]*)/g)].map(([, name]) => name!);
+  const all = await visitor.open("/ui/waits");
+  assert.deepEqual(waitsOn(all).sort(), ["interrupt", "verdict"]);
+  assert.match(words(all), /2 open waits, oldest first.*Graph approval Run r/s);
+  assert.match(words(all), /at 1970-01-01 00:00:00 UTC why x/);
+  assert.deepEqual(waitsOn(await visitor.open("/ui/waits?graph_id=approval&name=")), ["verdict"]);
+  assert.deepEqual(waitsOn(await visitor.open("/ui/waits?graph_id=&name=interrupt")), ["interrupt"]);
+  assert.match(words(await visitor.open("/ui/waits?name=nobody")), /Nothing waits for an answer/);
+  assert.ok(!/<details><summary>/.test(all.text));
+  for (const id of ["r2", "r3"]) await start(s, id);
+  const long = await visitor.open("/ui/waits");
+  assert.equal(long.text.match(/<details><summary>/g)!.length, 4);
+  const after = await visitor.submit(long, "Answer", { "value/approve": "true" });
+  assert.equal(waitsOn(after).length >= 3, true);
 });
