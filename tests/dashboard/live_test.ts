@@ -57,6 +57,53 @@ test("W3: half an answer stays in the inbox while other waits come", async () =>
   assert.deepEqual(await tab.problems(), []);
 });
 
+test("W3: what somebody fills in stays when others answer it, says so, and cannot be sent", async () => {
+  await using at = await desk();
+  await using tab = await browser.newPage();
+  const { page } = tab;
+  at.gates.work.open();
+  const [mine, next] = [
+    await at.start("pair", { question: "First?" }),
+    await at.start("pair", { question: "Second?" }),
+  ];
+  for (const runId of [mine, next]) await inStatus(at.site, runId, "interrupted");
+  await page.clock.install();
+  await page.goto(`${at.url}/waits`);
+  const card = page.getByRole("article").filter({ hasText: "First?" });
+  const other = page.getByRole("article").filter({ hasText: "Second?" });
+  await card.getByLabel("note").pressSequentially("half of an answer");
+  for (const runId of [mine, next]) {
+    const { body } = await at.site.get(`/v1/runs/${runId}`);
+    const [{ waitId }] = body["waits"] as [{ waitId: string }];
+    await at.site.post(`/v1/runs/${runId}/waits/${waitId}/answer`, {
+      value: { approve: true, note: "quick" },
+    });
+    await inStatus(at.site, runId, "completed");
+  }
+  await comesInTime(tab, card.getByText("It was answered, or it is open no longer."));
+  assert.equal(await card.getByLabel("note").inputValue(), "half of an answer");
+  assert.equal(await card.getByRole("button", { name: "Answer" }).isDisabled(), true);
+  assert.equal(await other.count(), 0, "nobody was at the other one");
+  assert.deepEqual(await accessibility(page), []);
+  assert.deepEqual(await tab.problems(), []);
+});
+
+test("W3: a page whose server is away says that it may be out of date, until it is back", async () => {
+  await using at = await desk();
+  await using tab = await browser.newPage();
+  const { page } = tab;
+  await page.clock.install();
+  await page.goto(`${at.url}/runs`);
+  const away = page.getByText("The server does not answer");
+  assert.equal(await away.isVisible(), false);
+  await page.context().setOffline(true);
+  await comesInTime(tab, away);
+  await page.context().setOffline(false);
+  const runId = await at.start("pair");
+  await comesInTime(tab, page.getByRole("link", { name: runId }));
+  assert.equal(await away.isVisible(), false);
+});
+
 test("W3: the list of runs follows them by itself", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
