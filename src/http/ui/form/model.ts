@@ -20,9 +20,8 @@ import {
   helpOf,
   initialOf,
   isTextual,
-  itemsOf,
   numeric,
-  sentence,
+  sizeOf,
   tagged,
   textual,
   titleOf,
@@ -115,7 +114,7 @@ class Builder {
       ...helpOf(
         at.help,
         sketch === undefined ? "JSON" : `JSON, such as ${sketch}`,
-        sentence(itemsOf(place?.schema ?? {})),
+        sizeOf(place?.schema ?? {}),
       ),
     };
   }
@@ -132,7 +131,7 @@ class Builder {
     const some = choices.length === 0
       ? ""
       : `: ${shown(choices.slice(0, 50).map((one) => shownValue(one)).join(", "), 500)}`;
-    const help = helpOf(at.help, ["One per line", itemsOf(place.schema)].filter(Boolean).join(", ") + some);
+    const help = helpOf(at.help, `One per line${some}`, sizeOf(place.schema));
     return { ...at, kind: "list", of, ...help, nullable, mayBeEmpty: !(Number(minItems) > 0) };
   }
 

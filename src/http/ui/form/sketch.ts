@@ -16,12 +16,13 @@ export function sketchOf(schemas: Schemas, place: Place): string | undefined {
 
 function exampleOf(schemas: Schemas, place: Place | undefined, depth: number): Json {
   const [member] = (place === undefined ? undefined : schemas.membersOf(place)) ?? [];
-  if (member === undefined || depth > MAX_DEPTH) return null;
+  if (member === undefined) return null;
   const { schema, refs } = member;
   const within = (inner: unknown) => exampleOf(schemas, schemas.resolve(inner, refs), depth + 1);
   if ("const" in schema) return scalarOf(schema["const"]);
   if (Array.isArray(schema["enum"])) return scalarOf(schema["enum"][0]);
-  switch (schema["type"]) {
+  const { type } = schema;
+  switch (depth > MAX_DEPTH && (type === "array" || type === "object") ? undefined : type) {
     case "string": {
       const [example] = Array.isArray(schema["examples"]) ? schema["examples"] : [];
       return typeof example === "string" ? example : "…";

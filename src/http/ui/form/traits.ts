@@ -22,8 +22,10 @@ export function textual(schema: Schema, at: Common) {
   const { format, pattern, default: initial } = schema;
   const [min, max] = [lengthOf(schema["minLength"]), lengthOf(schema["maxLength"])];
   const isLine = format !== undefined || pattern !== undefined || max !== undefined && max <= LINE;
-  const hasLines = typeof initial === "string" && initial.includes("\n");
-  const input = INPUTS.get(format) ?? (isLine && !hasLines ? "text" as const : "lines" as const);
+  const input = INPUTS.get(format) ?? (isLine ? "text" as const : "lines" as const);
+  // That a schema does not forbid the empty text does not say that it is meant.
+  const allowsEmpty = min === 0 || typeof initial === "string" ||
+    Array.isArray(schema["enum"]) && schema["enum"].includes("");
   const hint = input === "date-time"
     ? UTC
     : typeof pattern === "string" && format === undefined && at.help === undefined && pattern.length <= 100
@@ -32,12 +34,14 @@ export function textual(schema: Schema, at: Common) {
   return {
     kind: "text" as const,
     input,
-    mayBeEmpty: format === undefined && !((min ?? 0) > 0) && (
-      min === 0 || typeof initial === "string" || Array.isArray(schema["enum"]) && schema["enum"].includes("")
-    ),
+    mayBeEmpty: allowsEmpty && !min && format === undefined,
     ...(min === undefined ? {} : { min }),
     ...(max === undefined ? {} : { max }),
-    ...helpOf(at.help, hint, sentence(sizeOf((min ?? 0) > 1 ? min : undefined, max, "character"))),
+    ...helpOf(
+      at.help,
+      hint,
+      rangeOf({ min: min === undefined || min < 2 ? undefined : min, max }, "character"),
+    ),
   };
 }
 
@@ -72,39 +76,30 @@ export function numeric(schema: Schema, at: Common) {
     ...(step === undefined || step <= 0 ? {} : { step }),
     ...helpOf(
       at.help,
-      sentence(rangeOf({ min, max, above, below })),
+      rangeOf({ min, max, above, below }),
       step === undefined || step <= 0 ? undefined : `In steps of ${step}`,
     ),
   };
 }
 
-function rangeOf(
-  { min, max, above, below }: Readonly<Record<"min" | "max" | "above" | "below", number | undefined>>,
-): string {
-  if (min !== undefined && max !== undefined) return `from ${min} to ${max}`;
-  const least = min === undefined ? above === undefined ? [] : [`more than ${above}`] : [`at least ${min}`];
-  const most = max === undefined ? below === undefined ? [] : [`less than ${below}`] : [`at most ${max}`];
-  return [...least, ...most].join(", ");
-}
-
 /** How many items an array may have, in words. */
-export function itemsOf({ minItems, maxItems }: Schema): string {
-  return sizeOf(lengthOf(minItems) || undefined, lengthOf(maxItems), "item");
+export function sizeOf({ minItems, maxItems }: Schema): string {
+  return rangeOf({ min: lengthOf(minItems) || undefined, max: lengthOf(maxItems) }, "item");
 }
 
-function sizeOf(min: number | undefined, max: number | undefined, unit: string): string {
-  const units = (max ?? min) === 1 ? unit : `${unit}s`;
-  if (max === undefined) return min === undefined ? "" : `at least ${min} ${units}`;
-  return min === undefined
-    ? `up to ${max} ${units}`
+type Limit = "min" | "max" | "above" | "below";
+
+function rangeOf(limits: { readonly [K in Limit]?: number | undefined }, unit = ""): string {
+  const { min, max, above, below } = limits;
+  const least = min === undefined ? above === undefined ? "" : `more than ${above}` : `at least ${min}`;
+  const most = max === undefined ? below === undefined ? "" : `less than ${below}` : `up to ${max}`;
+  const range = min === undefined || max === undefined
+    ? [least, most].filter(Boolean).join(", ")
     : min === max
-    ? `${max} ${units}`
-    : `from ${min} to ${max} ${units}`;
-}
-
-/** A text as it begins a line. */
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+    ? `exactly ${min}`
+    : `from ${min} to ${max}`;
+  const units = range === "" || unit === "" ? "" : (max ?? min) === 1 ? ` ${unit}` : ` ${unit}s`;
+  return range.charAt(0).toUpperCase() + range.slice(1) + units;
 }
 
 /** Limits that every number keeps, such as those of whole numbers in zod, are none. */

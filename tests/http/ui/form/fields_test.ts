@@ -20,6 +20,8 @@ test("W3: a text is what was typed, with its spaces and its lines as LF", () => 
   const Note = z.object({ note: z.string(), line: z.string().max(80) });
   const page = new FormPage(schemaOf(Note));
   assert.deepEqual([page.control("value/note").name, page.control("value/line").name], ["textarea", "input"]);
+  const { rows, class: kind } = page.control("value/note").attributes;
+  assert.deepEqual([rows, kind], ["1", "line"]);
   assert.equal(page.control("value/line").attributes["maxlength"], "80");
   const typed = { "value/note": "\n  two\nlines \n", "value/line": " x " };
   assert.match(new FormPage(schemaOf(Note)).fill(typed).submit().get("value/note")!, /\r\n/);
@@ -27,15 +29,27 @@ test("W3: a text is what was typed, with its spaces and its lines as LF", () => 
 });
 
 test("W3: an empty text is the empty string where that may be, nothing where nothing may be, else it is refused", () => {
-  assert.deepEqual(submitted(z.object({ a: z.string() })), { a: "" });
   assert.deepEqual(submitted(z.object({ a: z.string().optional() })), {});
   assert.deepEqual(submitted(z.object({ a: z.email().optional() })), {});
   assert.deepEqual(submitted(z.object({ a: z.string().default("x") }), { "value/a": "" }), { a: "" });
-  assert.deepEqual(refused(z.object({ a: z.string().min(1), b: z.email(), c: z.number() })), [
-    "a: give a value",
-    "b: give a value",
-    "c: give a value",
-  ]);
+  const Needed = z.object({ a: z.string(), b: z.email(), c: z.number(), d: z.object({ e: z.string() }) });
+  assert.deepEqual(refused(Needed), ["a", "b", "c", "d.e"].map((path) => `${path}: give a value`));
+  const page = new FormPage(schemaOf(Needed));
+  for (const { attributes } of page.controls()) assert.equal(attributes["required"], "");
+  assert.deepEqual(page.texts("small"), ["(required)", "(required)", "(required)", "(required)"]);
+});
+
+test("W3: where a schema says that a text may be empty, an empty one is given", () => {
+  const Empty = z.object({
+    a: z.string().min(0),
+    b: z.string().min(0).nullable(),
+    c: z.literal(""),
+    d: z.enum(["", "x"]),
+  });
+  const typed = { "value/b?": "blank", "value/c": '""', "value/d": '""' };
+  assert.deepEqual(submitted(Empty, typed), { a: "", b: "", c: "", d: "" });
+  const many = { type: "string", enum: ["", ...Array.from({ length: 300 }, (_, i) => `v${i}`)] };
+  assert.equal(new FormPage(many).value(), "");
 });
 
 test("W3: formats have the controls that browsers have for them, whose values are of the format", () => {
@@ -166,28 +180,32 @@ test("W3: choices of a union have the titles of their schemas; those that look t
   ]);
 });
 
-test("W3: a value that may be null can be a value, null, empty, and where it may be left out, nothing", () => {
+test("W3: a value that may be null is null when it is empty; what else that may mean is chosen, and can be chosen back", () => {
   const Maybe = z.object({
     text: z.string().nullish(),
     count: z.int().nullable(),
-    day: z.iso.date().nullable(),
+    tags: z.array(z.string()).nullable(),
   });
-  const rest = { "value/day?": "null" };
-  assert.deepEqual(submitted(Maybe, { ...rest, "value/count?": "null" }), { count: null, day: null });
-  assert.deepEqual(submitted(Maybe, { ...rest, "value/count": "7", "value/text?": "null" }), {
-    text: null,
-    count: 7,
-    day: null,
+  const page = new FormPage(schemaOf(Maybe));
+  assert.deepEqual(page.texts("legend"), ["If text is empty", "If tags is empty"]);
+  assert.deepEqual(page.texts("small"), []);
+  assert.match(page.texts("p").join(), /If left empty: none \(null\)/);
+  assert.deepEqual(Object.fromEntries(page.submit()), {
+    "value/text": "",
+    "value/text?": "absent",
+    "value/count": "",
+    "value/tags": "",
+    "value/tags?": "null",
   });
-  assert.deepEqual(submitted(Maybe, { ...rest, "value/count": "7", "value/text?": "blank" }).text, "");
-  assert.equal(submitted(Maybe, { ...rest, "value/count": "7", "value/text": "null" }).text, "null");
-  const unsure = "give a value, or choose what is meant";
-  assert.deepEqual(refused(Maybe), [`count: ${unsure}`, `day: ${unsure}`]);
+  assert.deepEqual(submitted(Maybe), { count: null, tags: null });
+  const typed = { "value/count": "7", "value/tags?": "blank", "value/text?": "null" };
+  assert.deepEqual(submitted(Maybe, typed), { text: null, count: 7, tags: [] });
+  assert.equal(submitted(Maybe, { "value/text": "null" }).text, "null");
 });
 
 test("W3: what was typed is the value also where null was chosen for an empty text", () => {
   const typed = { "value/a": "x", "value/a?": "null" };
-  assert.deepEqual(submitted(z.object({ a: z.string().nullable() }), typed), { a: "x" });
+  assert.deepEqual(submitted(z.object({ a: z.string().nullish() }), typed), { a: "x" });
 });
 
 test("W3: defaults are filled in, and what comes back for a field that is left out is told", () => {
@@ -204,8 +222,8 @@ test("W3: defaults are filled in, and what comes back for a field that is left o
   assert.deepEqual(new FormPage(schemaOf(Defaults)).value(), all);
   const help = new FormPage(schemaOf(Defaults)).texts("p").join("\n");
   assert.match(help, /If left out: 5/);
-  const emptied = { "value/text": "", "value/count": "", "value/tags": "", "value/none?": "blank" };
-  assert.deepEqual(submitted(Defaults, emptied), { ...all, text: "", tags: [], none: "" });
+  const emptied = { "value/text": "", "value/count": "", "value/tags": "", "value/none?": "null" };
+  assert.deepEqual(submitted(Defaults, emptied), { ...all, text: "", tags: [] });
 });
 
 test("W3: a default that a control would change is not filled in but told", () => {
@@ -241,7 +259,7 @@ test("W3: titles are labels, descriptions are help, and what must be given says 
     attributes["id"] === control.attributes["aria-describedby"]
   );
   assert.equal(help!.text, "As in the directory");
-  assert.deepEqual(page.texts("label"), ["Your name", "free"]);
+  assert.deepEqual(page.all("label").map(({ text }) => text), ["Your name ", "free"]);
   assert.deepEqual(page.all("label").map(({ children }) => children[0]?.text), ["(required)", undefined]);
   assert.equal(textHeld(control), "");
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entriesOf, fieldsOf, valueOf } from "../../../../src/http/ui/form/mod.ts";
+import { fieldsOf, valueOf } from "../../../../src/http/ui/form/mod.ts";
 import { allOf } from "../../../support/xml.ts";
-import { FormPage } from "./page.ts";
+import { entriesOf, FormPage } from "./page.ts";
 
 const EVIL = `"'><script>alert(1)</script>&lt;\${x}`;
 

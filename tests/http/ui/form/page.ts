@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import type { z } from "zod";
 import { jsonSchemaOf } from "../../../../src/checkpoint/validate.ts";
+import { entriesFor } from "../../../../src/http/ui/form/entries.ts";
 import { fieldsOf, type Filled, valueOf } from "../../../../src/http/ui/form/mod.ts";
-import { fromJson } from "../../../../src/model/json.ts";
+import { modelOf } from "../../../../src/http/ui/form/model.ts";
+import { fromJson, type Json } from "../../../../src/model/json.ts";
 import { allOf, parseXml, type XmlElement } from "../../../support/xml.ts";
 
 /** What is wrong, as the API says it. */
@@ -14,6 +16,11 @@ export type Issues = readonly { readonly path: string; readonly message: string 
 export function schemaOf(schema: unknown): unknown {
   const made = jsonSchemaOf(schema);
   return made === undefined ? undefined : JSON.parse(JSON.stringify(made));
+}
+
+/** What a form of a schema must hold to stand for a value, given as tagged JSON; nothing when it cannot say it. */
+export function entriesOf(schema: unknown, value: Json): ReadonlyMap<string, string> | undefined {
+  return entriesFor(modelOf(schema), value);
 }
 
 /** A form on a page. */

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { entriesOf } from "../../../../src/http/ui/form/mod.ts";
 import { toJson } from "../../../../src/model/json.ts";
 import { seeded } from "../../../checkpoint/values.ts";
-import { FormPage, schemaOf } from "./page.ts";
+import { entriesOf, FormPage, schemaOf } from "./page.ts";
 
 type Random = () => number;
 
@@ -18,6 +17,8 @@ interface Kind {
 
 const TEXTS = ["a", " b ", "two\nlines", "\n", "ä<&>\"'", "😀", "null", "0", "__proto__", "%2F", "\u2028"];
 const KEYS = ["a", "b c", "constructor", "__proto__", "d.e", "f/g", "é", "$tag", "", "[0]"];
+const TIMES = [0, 1, 60_000, 1_798_761_599_120, 253_402_300_799_999, -62_135_596_800_000];
+const NUMBERS_OF_ANY_SIZE = [0n, -7n, 2n ** 64n, -(10n ** 40n)];
 const NUMBERS = [0, -0, 1, -1.5, 1e21, 5e-324, 0.1 + 0.2, 2 ** 53 - 1, 123456.789, -1e-7];
 
 /** The simple kinds. */
@@ -42,6 +43,8 @@ function scalar(random: Random): Kind {
     }),
     () => ({ schema: z.iso.date(), word: "Text", value: () => "2026-02-28" }),
     () => ({ schema: z.email(), word: "Text", value: () => "kim@example.com" }),
+    () => ({ schema: z.date(), word: "Date and time", value: () => new Date(pick(TIMES)) }),
+    () => ({ schema: z.bigint(), word: "Whole number", value: () => pick(NUMBERS_OF_ANY_SIZE) }),
   ])();
 }
 
@@ -109,7 +112,7 @@ test("W3: whatever a form is filled with is the value that it submits", () => {
     const { schema, value } = kind(random, 3);
     const made = schemaOf(schema);
     const wanted = value();
-    const shown = () => `${JSON.stringify(wanted)} by ${JSON.stringify(made)}`;
+    const shown = () => `${JSON.stringify(toJson(wanted))} by ${JSON.stringify(made)}`;
     const entries = entriesOf(made, toJson(wanted));
     assert.ok(entries !== undefined, `the form can say ${shown()}`);
     const page = new FormPage(made, { entries });
@@ -125,7 +128,8 @@ test("W3: a form that is filled with defaults submits them", () => {
     const { schema, value } = kind(random, 2);
     const made = schemaOf(schema) as object;
     const wanted = value();
-    const whole = { type: "object", properties: { it: { ...made, default: wanted } }, required: ["it"] };
+    const it = { ...made, default: toJson(wanted) };
+    const whole = { type: "object", properties: { it }, required: ["it"] };
     const page = new FormPage(whole);
     assert.deepEqual(page.fill({}).value(), { it: wanted }, JSON.stringify(whole));
   }
