@@ -46,11 +46,12 @@ export function discriminatorOf(
 ): { readonly key: string; readonly choices: ReadonlyMap<Place, Choice> } | undefined {
   const [first, second] = objects;
   if (first === undefined || second === undefined) return undefined;
+  const required = new Map(objects.map((object) => [object, requiredOf(object.schema)]));
   for (const key of Object.keys(propertiesOf(first.schema)!).slice(0, MAX_TAGS)) {
     const choices = new Map<Place, Choice>();
     for (const object of objects) {
       const properties = propertiesOf(object.schema)!;
-      const place = Object.hasOwn(properties, key) && requiredOf(object.schema).has(key)
+      const place = Object.hasOwn(properties, key) && required.get(object)!.has(key)
         ? schemas.resolve(properties[key], object.refs)
         : undefined;
       const [choice, ...more] = (place === undefined ? undefined : choicesOf([place])) ?? [];

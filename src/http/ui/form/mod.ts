@@ -32,7 +32,7 @@ export interface Filled {
  */
 export function fieldsOf(schema: unknown, id: string, { entries, issues = [] }: Filled = {}): Html {
   const model = modelOf(schema);
-  const filled = entries ?? initialEntries(model);
+  const filled = entries === undefined ? initialEntries(model) : indexed(entries);
   return draw(model, id, filled, place(model, issues, filled));
 }
 
@@ -44,7 +44,15 @@ export function valueOf(
   schema: unknown,
   entries: Entries,
 ): { readonly value: Json } | { readonly issues: readonly Issue[] } {
-  const result = read(modelOf(schema), entries);
+  const result = read(modelOf(schema), indexed(entries));
   if ("issues" in result) return result;
   return "value" in result ? { value: result.value } : { issues: [{ path: "", message: "give a value" }] };
+}
+
+/** Entries that are found at once, however many somebody has sent. */
+function indexed(entries: Entries): Entries {
+  if (!(entries instanceof URLSearchParams)) return entries;
+  const firsts = new Map<string, string>();
+  for (const [name, text] of entries) if (!firsts.has(name)) firsts.set(name, text);
+  return firsts;
 }

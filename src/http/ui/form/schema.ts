@@ -4,8 +4,6 @@
  * is said to be so. A form need not be exact, for the API judges the value.
  */
 
-import { isDeepStrictEqual } from "node:util";
-
 /** A schema that says something. */
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -15,8 +13,8 @@ export interface Place {
   readonly refs: readonly string[];
 }
 
-/** How many schemas are looked at: references and parts can make a small text stand for an endless one. */
-const MAX_STEPS = 5_000;
+/** How many keywords and what stands in them is looked at: references and parts can make a small text stand for an endless one. */
+const MAX_WORK = 50_000;
 /** How deep references, parts and alternatives may lie in each other. */
 const MAX_NESTING = 16;
 /** The most alternatives side by side. */
@@ -25,7 +23,8 @@ const MAX_MEMBERS = 200;
 /** What a schema and everything below it refers to. */
 export class Schemas {
   readonly #root: unknown;
-  #steps = MAX_STEPS;
+  readonly #weights = new WeakMap<object, number>();
+  #workLeft = MAX_WORK;
 
   constructor(root: unknown) {
     this.#root = root;
@@ -38,7 +37,7 @@ export class Schemas {
 
   /** A schema without references and parts; nothing when it cannot be had without, or when it says nothing. */
   resolve(schema: unknown, refs: readonly string[], nesting = 0): Place | undefined {
-    if (!isObject(schema) || this.#steps-- <= 0 || nesting > MAX_NESTING) return undefined;
+    if (!isObject(schema) || nesting > MAX_NESTING || !this.#spend(this.#weightOf(schema))) return undefined;
     const { $ref: ref, allOf: parts, ...rest } = schema;
     if (ref === undefined && parts === undefined) return { schema, refs };
     const places: Place[] = [];
@@ -58,7 +57,7 @@ export class Schemas {
       }
     }
     const merged = places.map((place) => place.schema).concat(rest).reduce<Schema | undefined>(
-      (all, part) => all === undefined ? undefined : merge(all, part),
+      (all, part) => all === undefined ? undefined : this.#merge(all, part),
       {},
     );
     if (merged === undefined) return undefined;
@@ -73,7 +72,7 @@ export class Schemas {
     const { anyOf, oneOf, ...rest } = place.schema;
     if ("enum" in rest || "const" in rest) return [place];
     const listed = anyOf ?? oneOf;
-    if (listed === undefined) return membersByType(place);
+    if (listed === undefined) return this.#membersByType(place);
     if (!Array.isArray(listed) || listed.length > MAX_MEMBERS || nesting > MAX_NESTING) return undefined;
     if (anyOf !== undefined && oneOf !== undefined || "properties" in rest) return undefined;
     const members: Place[] = [];
@@ -84,6 +83,45 @@ export class Schemas {
       members.push(...flat);
     }
     return members.length === 0 ? undefined : members;
+  }
+
+  #membersByType(place: Place): readonly Place[] | undefined {
+    const { type } = place.schema;
+    if (!Array.isArray(type) || type.length > MAX_NESTING) return [place];
+    if (!this.#spend(type.length * Object.keys(place.schema).length)) return undefined;
+    return type.map((one) => ({ ...place, schema: { ...place.schema, type: one } }));
+  }
+
+  /** A schema that demands what both do, if that can be written simply. */
+  #merge(a: Schema, b: Schema): Schema | undefined {
+    if (!this.#spend(Object.keys(a).length + Object.keys(b).length)) return undefined;
+    const both = Object.keys(b).filter((key) => Object.hasOwn(a, key) && !LOOSE.has(key));
+    let merged: Schema = { ...a, ...b };
+    for (const key of both) {
+      if (key === "required") {
+        if (!this.#spend(sizeOf(a[key]) + sizeOf(b[key]))) return undefined;
+        merged = { ...merged, required: [...requiredOf(a), ...requiredOf(b)] };
+      } else if (key === "properties" && this.#agree(a[key], b[key])) {
+        merged = { ...merged, properties: { ...a[key] as Schema, ...b[key] as Schema } };
+      } else if (!this.#same(a[key], b[key])) return undefined;
+    }
+    return merged;
+  }
+
+  /** Whether what two schemas say of the same property is the same. */
+  #agree(a: unknown, b: unknown): boolean {
+    return isObject(a) && isObject(b) && this.#spend(sizeOf(a) + sizeOf(b)) &&
+      Object.keys(b).every((key) => !Object.hasOwn(a, key) || this.#same(a[key], b[key]));
+  }
+
+  /** Whether two values are equal; those that are too large to tell are not. */
+  #same(a: unknown, b: unknown): boolean {
+    if (Object.is(a, b)) return true;
+    if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+    if (Array.isArray(a) !== Array.isArray(b) || !this.#spend(sizeOf(a) + sizeOf(b))) return false;
+    const keys = Object.keys(b);
+    return keys.length === Object.keys(a).length &&
+      keys.every((key) => Object.hasOwn(a, key) && this.#same((a as Schema)[key], (b as Schema)[key]));
   }
 
   #target(ref: string): unknown {
@@ -97,6 +135,24 @@ export class Schemas {
       at = (at as Record<string, unknown>)[key];
     }
     return at;
+  }
+
+  #spend(work: number): boolean {
+    this.#workLeft -= work;
+    return this.#workLeft >= 0;
+  }
+
+  /** How much there is to look at in a schema itself, not in those inside it. */
+  #weightOf(schema: Schema): number {
+    const known = this.#weights.get(schema);
+    if (known !== undefined) return known;
+    let weight = 1;
+    for (const value of Object.values(schema)) {
+      weight += 1 + sizeOf(value);
+      if (Array.isArray(value)) { for (const item of value) weight += sizeOf(item); }
+    }
+    this.#weights.set(schema, weight);
+    return weight;
   }
 }
 
@@ -120,12 +176,6 @@ export function tagOf(schema: Schema): string | undefined {
   const [key, more] = Object.keys(propertiesOf(schema) ?? {});
   const isTag = more === undefined && schema["additionalProperties"] === false && requiredOf(schema).has(key);
   return isTag && ["$date", "$bigint", "$map", "$set"].includes(key!) ? key : undefined;
-}
-
-function membersByType(place: Place): readonly Place[] {
-  const { type } = place.schema;
-  if (!Array.isArray(type) || type.length > MAX_NESTING) return [place];
-  return type.map((one) => ({ ...place, schema: { ...place.schema, type: one } }));
 }
 
 function unescaped(token: string): string | undefined {
@@ -156,21 +206,9 @@ const LOOSE = new Set([
   "propertyNames",
 ]);
 
-/** A schema that demands what both do, if that can be written simply. */
-function merge(a: Schema, b: Schema): Schema | undefined {
-  const both = Object.keys(b).filter((key) => Object.hasOwn(a, key) && !LOOSE.has(key));
-  let merged: Schema = { ...a, ...b };
-  for (const key of both) {
-    if (key === "required") merged = { ...merged, required: [...requiredOf(a), ...requiredOf(b)] };
-    else if (key === "properties" && agree(a[key], b[key])) {
-      merged = { ...merged, properties: { ...a[key] as Schema, ...b[key] as Schema } };
-    } else if (!isDeepStrictEqual(a[key], b[key])) return undefined;
-  }
-  return merged;
-}
-
-/** Whether what two schemas say of the same property is the same. */
-function agree(a: unknown, b: unknown): boolean {
-  return isObject(a) && isObject(b) &&
-    Object.keys(b).every((key) => !Object.hasOwn(a, key) || isDeepStrictEqual(a[key], b[key]));
+/** How much there is in a value, not in what is inside that. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length >> 6;
+  if (typeof value !== "object" || value === null) return 0;
+  return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
