@@ -277,9 +277,5 @@ test("D13, I1: a wait has a JSON Schema where its schema has one", () => {
     required: string[];
   };
   deepEqual([found.type, found.required], ["object", ["a"]]);
-  for (
-    const schema of [z.object({ d: z.date() }), z.bigint(), z.map(z.string(), z.string()), undefined, null, 3]
-  ) {
-    equal(jsonSchemaOf(schema), undefined);
-  }
+  for (const schema of [undefined, null, 3]) equal(jsonSchemaOf(schema), undefined);
 });

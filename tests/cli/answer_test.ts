@@ -63,6 +63,35 @@ test("W4: a schema without fields is one question; without a schema JSON is aske
   }
 });
 
+test("W4: dates and bigints are questions of their own, beside all others", () => {
+  const schema = z.object({
+    at: z.date(),
+    cents: z.bigint().optional(),
+    until: z.date().nullable(),
+    from: z.date().default(new Date(0)),
+    level: z.literal([1n, 2n]),
+    members: z.map(z.string(), z.bigint()),
+    name: z.string(),
+    number: z.strictObject({ number: z.number() }),
+  });
+  const told = asked(schema).map(({ kind, nullable, initial, choices }) =>
+    [kind, nullable, initial ?? choices].filter((x) => x !== undefined)
+  );
+  assert.deepEqual(told, [
+    ["time"],
+    ["bigint"],
+    ["time", true],
+    ["time", new Date(0)],
+    ["choice", [1n, 2n]],
+    ["json"],
+    ["text"],
+    ["json"],
+  ]);
+  assert.deepEqual(asked(z.date()), [{ label: "value", kind: "time", optional: false }]);
+  assert.deepEqual(asked(z.set(z.string())), [{ label: "value", kind: "json", optional: false }]);
+  assert.deepEqual(asked(z.strictObject({ string: z.string() })).map(({ field }) => field), ["string"]);
+});
+
 test("W4: what is typed is judged before any schema sees it", () => {
   const of = (kind: Question["kind"], optional = false): Question => ({ label: "x", kind, optional });
   assert.equal(problemOf(of("number"), "twelve"), "give a number");
@@ -74,6 +103,16 @@ test("W4: what is typed is judged before any schema sees it", () => {
   assert.equal(problemOf(of("json"), " "), "give JSON");
   assert.match(problemOf(of("json"), '{"$date":"x"}')!, /\$date is "x"; it must be an ISO 8601 time/);
   assert.equal(problemOf(of("text"), ""), undefined);
+  for (const text of ["", "soon", "5", "null", "2026-13-01"]) {
+    assert.equal(problemOf(of("time"), text), "give a time such as 2026-12-31T23:59:59Z", text);
+  }
+  for (const text of ["", "1.5", "1e3", "0x1", "null"]) {
+    assert.equal(problemOf(of("bigint"), text), "give a whole number", text);
+  }
+  assert.equal(problemOf({ ...of("time"), nullable: true }, "null"), undefined);
+  assert.equal(valueOf({ ...of("bigint"), nullable: true }, "null"), null);
+  assert.deepEqual(valueOf(of("time"), " 1970-01-01T00:00:00Z "), new Date(0));
+  assert.equal(valueOf(of("bigint"), "-12345678901234567890"), -12345678901234567890n);
   assert.deepEqual(valueOf(of("json"), '{"$date":"1970-01-01T00:00:00Z"}'), new Date(0));
   assert.deepEqual([valueOf(of("number"), " 7 "), valueOf(of("text"), " 7 ")], [7, " 7 "]);
 });
@@ -196,6 +235,26 @@ test("W4: on a terminal an answer is asked for field by field, refused ones agai
     assert.equal(waits.length, 1);
     const { state } = JSON.parse((await shell.run("get", "r1", "--json")).out);
     assert.deepEqual([state.verdict, state.score], ["refine", 7]);
+  }));
+
+test("W4: on a terminal a date and a bigint are typed as what they are", () =>
+  Shell.with(async (shell) => {
+    const source = fixture("trip.ts");
+    await shell.run("run", source, "--run-id", "r1");
+    const typed = [
+      [/at \(a time such as 2026-12-31T23:59:59Z\)/, "soon\r"],
+      [/give a time such as/, "\u007f\u007f\u007f\u007f2026-02-28T09:30Z\r"],
+      [/cents \(a whole number\)/, "12345678901234567890\r"],
+      [/until \(a time such as 2026-12-31T23:59:59Z, or null\)/, "null\r"],
+    ] as const;
+    const ran = await shell.runIn({ typed }, "answer", "r1", source, "--resume");
+    assert.equal(ran.code, 0, ran.err);
+    const { state } = JSON.parse((await shell.run("get", "r1", "--json")).out);
+    assert.deepEqual(state.booked, {
+      at: { $date: "2026-02-28T09:30:00.000Z" },
+      cents: { $bigint: "12345678901234567890" },
+      until: null,
+    });
   }));
 
 test("W4: on a terminal one of several waits is chosen, and Ctrl-C answers nothing", () =>

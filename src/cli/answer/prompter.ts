@@ -57,23 +57,38 @@ function left(): StoppedError {
   return new StoppedError("nothing was answered");
 }
 
-function messageFor({ label, hint, kind, optional }: Question): string {
+function messageFor({ label, hint, kind, optional, nullable }: Question): string {
   const what = [
-    kind === "json" ? "JSON" : kind === "number" ? "a number" : "",
+    WORDS.get(kind),
+    nullable ? "or null" : "",
     optional ? "may be left out" : "",
   ];
   const notes = [hint, ...what].filter((note) => note !== undefined && note !== "").join(", ");
   return line(notes === "" ? label : `${label} (${notes})`);
 }
 
+const WORDS = new Map<Question["kind"], string>([
+  ["json", "JSON"],
+  ["number", "a number"],
+  ["time", "a time such as 2026-12-31T23:59:59Z"],
+  ["bigint", "a whole number"],
+]);
+
 function labelOf(value: unknown): string {
-  return typeof value === "string" && value !== "" ? line(value) : shortJson(value);
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  return typeof value === "bigint" || typeof value === "string" && value !== ""
+    ? line(String(value))
+    : shortJson(value);
 }
 
 /** What is wrong with the text that was typed, before any schema sees it. */
 export function problemOf(question: Question, typed: string): string | undefined {
   if (typed === "" && question.optional) return undefined;
   if (question.kind === "number") return isNumber(typed) ? undefined : "give a number";
+  if (question.kind === "time" || question.kind === "bigint") {
+    const isFit = isNull(question, typed) || (question.kind === "time" ? isTime : isWhole)(typed.trim());
+    return isFit ? undefined : `give ${WORDS.get(question.kind)}`;
+  }
   if (question.kind !== "json") return undefined;
   try {
     fromJson(JSON.parse(typed), question.label);
@@ -87,8 +102,24 @@ export function problemOf(question: Question, typed: string): string | undefined
 
 /** The value that was typed. */
 export function valueOf(question: Question, typed: string): unknown {
+  if (isNull(question, typed)) return null;
+  if (question.kind === "time") return new Date(typed.trim());
+  if (question.kind === "bigint") return BigInt(typed.trim());
   if (question.kind === "number") return Number(typed);
   return question.kind === "json" ? fromJson(JSON.parse(typed), question.label) : typed;
+}
+
+function isNull({ nullable = false }: Question, typed: string): boolean {
+  return nullable && typed.trim() === "null";
+}
+
+/** Whether it is a time as ISO 8601 writes it; one without a zone is that of the terminal. */
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d(T|$)/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function isWhole(text: string): boolean {
+  return /^-?\d+$/.test(text);
 }
 
 function isNumber(typed: string): boolean {

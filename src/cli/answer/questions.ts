@@ -1,16 +1,21 @@
 /** What to ask for a value, made from its JSON Schema. */
 
+import { tagOf } from "../../http/ui/form/schema.ts";
+import { fromJson } from "../../model/json.ts";
+
 /** One thing to ask. */
 export interface Question {
   /** The field it is for; absent when the value is no object with fields. */
   readonly field?: string;
   readonly label: string;
   readonly hint?: string;
-  readonly kind: "choice" | "boolean" | "number" | "text" | "json";
+  readonly kind: "choice" | "boolean" | "number" | "text" | "time" | "bigint" | "json";
   /** What may be chosen. */
   readonly choices?: readonly unknown[];
   /** Whether nothing may be answered. */
   readonly optional: boolean;
+  /** Whether a time or a bigint may be `null`. */
+  readonly nullable?: boolean;
   /** What stands for no answer, where the schema says so. */
   readonly initial?: unknown;
 }
@@ -25,7 +30,8 @@ type Schema = Readonly<Record<string, unknown>>;
 export function questionsOf(schema: unknown, label: string): readonly Question[] {
   if (!isObject(schema)) return [{ label, kind: "json", optional: false }];
   const { properties } = schema;
-  if (schema["type"] !== "object" || !isObject(properties) || Object.keys(properties).length === 0) {
+  const hasFields = isObject(properties) && Object.keys(properties).length > 0;
+  if (schema["type"] !== "object" || !hasFields || tagOf(schema) !== undefined) {
     return [questionOf(schema, label, false)];
   }
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"] : []);
@@ -43,12 +49,33 @@ function questionOf(schema: Schema, label: string, optional: boolean): Question 
     label,
     optional: optional || initial !== undefined,
     ...(hint === undefined ? {} : { hint }),
-    ...(initial === undefined ? {} : { initial }),
-    ...(choices === undefined ? { kind: KINDS.get(schema["type"]) ?? "json" } : { kind: "choice", choices }),
+    ...(initial === undefined ? {} : { initial: valueOf(initial) }),
+    ...(choices === undefined ? kindOf(schema) : { kind: "choice", choices: choices.map(valueOf) }),
   };
 }
 
+function kindOf(schema: Schema): Pick<Question, "kind" | "nullable"> {
+  const { anyOf } = schema;
+  const [only, ...others] = Array.isArray(anyOf) ? anyOf.filter((part) => part?.type !== "null") : [schema];
+  const tag = others.length === 0 && isObject(only) ? tagOf(only) : undefined;
+  if (tag !== undefined) {
+    return { kind: KINDS.get(tag) ?? "json", ...(only === schema ? {} : { nullable: true }) };
+  }
+  return { kind: KINDS.get(schema["type"]) ?? "json" };
+}
+
+/** What JSON of a schema stands for; a tag that says nothing is itself. */
+function valueOf(json: unknown): unknown {
+  try {
+    return fromJson(json, "it");
+  } catch {
+    return json;
+  }
+}
+
 const KINDS = new Map<unknown, Question["kind"]>([
+  ["$date", "time"],
+  ["$bigint", "bigint"],
   ["boolean", "boolean"],
   ["number", "number"],
   ["integer", "number"],
