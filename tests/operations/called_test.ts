@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CompiledGraph, OpenWait, RunCaller, Runner } from "../../mod.ts";
+import { CheckpointLog } from "../../src/checkpoint/log.ts";
 import { AnswerError, ArgumentError, defineWait, WaitExpiredError } from "../../mod.ts";
 import { z } from "zod";
 import { gate, INPUT, interrupted, Lab, openId, recorded, type State } from "../waits/lab.ts";
@@ -244,4 +245,50 @@ test("what a run works for is part of its record, live and reloaded alike", asyn
   await lab.drive(called(graph).run(INPUT, { runId: "c", caller: { ...caller, item: 3 } }));
   assert.deepEqual((await lab.elsewhere(graph).status("c")).caller, { ...caller, item: 3 });
   assert.deepEqual((await recorded(called(graph), "c"))[0], ["created"]);
+});
+
+test("every record of a run that works for another one tells how far its callers were, whoever made it, and no other does", async () => {
+  const { lab, callers, caller, called } = await office();
+  const log = new CheckpointLog<State>(lab.store, lab.clock);
+  const told = async (runId: string) => (await log.history(runId, 0, 100)).map((record) => record.callers);
+  const graph = asking(lab);
+  const runner = called(graph);
+  const result = await lab.drive(runner.run(INPUT, { runId: "c", caller }));
+  const { revision } = await callers.status("p");
+  assert.ok((await told("c")).length > 1);
+  assert.deepEqual(new Set((await told("c")).map(String)), new Set([String([revision])]));
+  assert.deepEqual(new Set(await told("p")), new Set([undefined]));
+  // One below tells of both, also when it is edited, or named by somebody who does not run.
+  const below: RunCaller = { graphId: "g", runId: "c", vertexId: "a" };
+  await lab.drive(runner.run(INPUT, { runId: "d", caller: below }));
+  await runner.update("d", (s) => void s.log.push("edited"));
+  assert.deepEqual(
+    new Set((await told("d")).map(String)),
+    new Set([String([result.run.revision, revision])]),
+  );
+  await lab.drive(runner.run(INPUT, { runId: "e", caller: { ...caller, runId: "nobody" } }));
+  assert.deepEqual(new Set((await told("e")).map(String)), new Set([""]));
+});
+
+test("the context of a body tells the run that it calls how far it is now, and not how far it was when it began", async () => {
+  const { lab, called } = await office();
+  const held = gate();
+  const runner = called(
+    lab.graph({ a: { body: () => 0, to: "b" }, b: { body: () => held.promise } }, { id: "child" }),
+  );
+  const calling = lab.engine(lab.graph({
+    v: { body: () => 0, to: ["w", "x"] },
+    w: { body: async (ctx) => void await runner.run(INPUT, { runId: "c", caller: ctx }) },
+    x: { body: (ctx) => ctx.once("x", () => 0) },
+  }, { id: "calling" }));
+  const running = calling.run(INPUT, { runId: "q" });
+  await lab.clock.settle();
+  const { revision } = await calling.status("q");
+  held.open();
+  assert.equal((await lab.drive(running)).status, "completed");
+  const log = new CheckpointLog<State>(lab.store, lab.clock);
+  const told = (await log.history("c", 0, 100)).map((record) => record.callers);
+  assert.ok(told.every((callers) => callers?.length === 1));
+  assert.ok(told[0]![0]! < revision);
+  assert.equal(told.at(-1)![0], revision);
 });

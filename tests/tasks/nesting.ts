@@ -1,5 +1,5 @@
 /** Workflows in workflows, made of functions. */
-import type { CompiledGraph, CompileOptions, Runner } from "../../mod.ts";
+import type { CompiledGraph, CompileOptions, Runner, Store } from "../../mod.ts";
 import { Subgraph, type SubgraphOptions, waitsOf } from "../../tasks/subgraph.ts";
 import { INPUT, type Lab, type Spec, type State } from "../waits/lab.ts";
 
@@ -8,14 +8,16 @@ export interface House {
   runner(graph: CompiledGraph<State>, options?: Partial<CompileOptions>): Runner<State>;
 }
 
-/** The process of a lab, or another one on the same data. */
-export function house(lab: Lab, place: "here" | "elsewhere" = "here"): House {
+/** The process of a lab, another one on the same data, or one with a handle of its own on them. */
+export function house(lab: Lab, place: "here" | "elsewhere" | Store = "here"): House {
   const made = new Map<CompiledGraph<State>, Runner<State>>();
   return {
     runner: (graph, options = {}) => {
       const known = made.get(graph);
       if (known !== undefined) return known;
-      const runner = place === "here" ? lab.engine(graph, options) : lab.elsewhere(graph, options);
+      const runner = place === "elsewhere"
+        ? lab.elsewhere(graph, options)
+        : lab.engine(graph, place === "here" ? options : { store: place, ...options });
       made.set(graph, runner);
       return runner;
     },

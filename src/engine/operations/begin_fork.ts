@@ -1,4 +1,5 @@
 import type { Ownership } from "../../checkpoint/cursor.ts";
+import { digest } from "../../checkpoint/digest.ts";
 import type { CheckpointLog } from "../../checkpoint/log.ts";
 import type { Forked } from "../../checkpoint/records.ts";
 import { isSuperstepError, RunExistsError } from "../../errors.ts";
@@ -23,10 +24,18 @@ export async function beginFork<S>(
     if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
       throw conflict;
     }
-    const run = (await log.load(runId, { state: false }))?.checkpoint.run;
-    if (run === undefined) throw conflict;
+    const found = (await log.load(runId, { state: false }))?.checkpoint;
+    if (found === undefined) throw conflict;
+    const { run } = found;
     const isSame = run.inputDigest === inputDigest && run.parent?.runId === parent?.runId &&
       run.parent?.revision === parent?.revision && run.caller?.runId === caller?.runId;
-    if (!isSame) throw new RunExistsError(runId, "another beginning, and is not this fork");
+    // What works for a fork may differ in the answers that were handed down to it.
+    if (!isSame || (caller !== undefined && run.revision === 0 && !areSame(found, checkpoint))) {
+      throw new RunExistsError(runId, "another beginning, and is not this fork");
+    }
   }
+}
+
+function areSame(one: Checkpoint, other: Checkpoint): boolean {
+  return digest(one.executions) === digest(other.executions);
 }

@@ -1,6 +1,6 @@
 import { digest } from "../../checkpoint/digest.ts";
 import type { Forked } from "../../checkpoint/records.ts";
-import { ArgumentError } from "../../errors.ts";
+import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts";
 import { canonicalForm } from "../../graph/mod.ts";
 import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../called.ts";
@@ -61,7 +61,15 @@ export async function forkRun<S>(
     results: resultsDue(source, mailbox.content, [], -Infinity),
   });
   const event: Forked = { type: "forked", parent, form: canonicalForm(graph) };
-  await forkCalled(engine, source, checkpoint, { revision: parent.revision, level: 0 });
+  try {
+    await forkCalled(engine, source, checkpoint, { revision: parent.revision, level: 0 });
+  } catch (error) {
+    if (!isSuperstepError(error, "RUN_EXISTS")) throw error;
+    // Somebody else may have finished this very fork meanwhile.
+    if (await log.load(runId, { state: false }) === undefined) {
+      throw new RunExistsError(runId, "parts of another fork, which was never finished; purge it");
+    }
+  }
   const wake = checkpoint.run.status === "completed" ? undefined : now;
   await beginFork(log, checkpoint, event, state, { wake });
   engine.ownership.poke(runId);

@@ -96,7 +96,8 @@ async function purgeOne<S>(
   const { store } = engine;
   const found = await find(engine, runId, query);
   if (found === undefined) {
-    // It may have been left in the middle.
+    // It may have been left in the middle, or be a fork of which only what works for it was stored.
+    await purgeAllCalled(engine, runId);
     await store.purge(runId);
     return false;
   }
@@ -113,17 +114,20 @@ async function purgeOne<S>(
     }
   }
   // They would be taken for the work of a run that is begun anew under this id.
-  for await (const row of calledBy(store, runId)) await purgeCalled(engine, row.runId);
+  await purgeAllCalled(engine, runId);
   await store.purge(runId, { epoch });
   return true;
 }
 
+async function purgeAllCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
+  for await (const row of calledBy(engine.store, runId)) await purgeCalled(engine, row.runId);
+}
+
 /** Removes a run that works for one that is over, and those that work for it. */
 async function purgeCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
-  const { store } = engine;
   await cancelRun(engine, runId, "purged");
-  for await (const row of calledBy(store, runId)) await purgeCalled(engine, row.runId);
-  await store.purge(runId);
+  await purgeAllCalled(engine, runId);
+  await engine.store.purge(runId);
 }
 
 /** The run with its record, or without one when that cannot be read and force is given. */
