@@ -32,6 +32,10 @@ const Question = z.object({
 type Question = z.infer<typeof Question>;
 type Answer = { approve: boolean; note: string };
 
+/** A text that ends tags, attributes and scripts, is read from right to left in part, and has characters of all kinds. */
+export const HOSTILE =
+  `"><script>globalThis.owned = true</script></text><img src=x onerror="owned=true">' --> & שלום 👩‍👩‍👧 \u202Eabc`;
+
 /** Bodies that wait until a test lets them go on; by the id of their vertex. */
 export type Gates = Record<"price" | "legal" | "work", Gate>;
 
@@ -77,6 +81,7 @@ function review(gates: Gates): CompiledGraph<unknown> {
   });
   builder.addVertex<unknown, string>({
     id: "send",
+    label: HOSTILE,
     task: { execute: () => "sent" },
     select: () => null,
     reduce: () => {},

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
+import { listen } from "../../src/http/listen.ts";
 import { inStatus } from "../http/support.ts";
 import { browserOfFile } from "../support/browser.ts";
 import { accessibility } from "../support/browser_axe.ts";
@@ -201,6 +202,23 @@ test("W3: mounted in another app and behind a password, pages, forms and news fi
   assert.equal(await runOn(page), runId);
   // The browser asks without a password once, and is told that there is one.
   assert.deepEqual((await tab.problems()).filter((problem) => !problem.startsWith("401: GET ")), []);
+});
+
+test("W3: a page whose server was away catches up when it is back", async () => {
+  await using at = await desk();
+  await using tab = await browser.newPage();
+  const { page } = tab;
+  const runId = await at.start("pair");
+  await using first = await listen(at.site.app, { port: 0, grace: 0 });
+  await page.goto(`${first.url}/ui/runs/${runId}`);
+  await vertexRow(page, "work").getByText("pending").waitFor();
+  const loads = tab.loads();
+  await first.close();
+  at.gates.work.open();
+  await inStatus(at.site, runId, "interrupted");
+  await using _second = await listen(at.site.app, { port: first.port, grace: 0 });
+  await statusOf(page).getByText("awaiting").waitFor();
+  assert.equal(tab.loads(), loads);
 });
 
 test("W3: a page that does not exist says so, and leads on", async () => {

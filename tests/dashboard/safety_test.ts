@@ -5,13 +5,9 @@ import { listen } from "../../src/http/listen.ts";
 import { inStatus } from "../http/support.ts";
 import { browserOfFile } from "../support/browser.ts";
 import { accessibility } from "../support/browser_axe.ts";
-import { desk, statusOf, yesTo } from "./desk.ts";
+import { desk, HOSTILE, statusOf, yesTo } from "./desk.ts";
 
 const browser = browserOfFile();
-
-/** Ends tags, attributes and scripts; is read from right to left in part; is no plane-0 text. */
-const EVIL =
-  `"><script>globalThis.owned = true</script><img src=x onerror="owned=true">' --> & שלום 👩‍👩‍👧 \u202Eabc`;
 
 test("W3: markup, quotes, right-to-left text and emoji of users are text on every page", async () => {
   await using at = await desk();
@@ -19,17 +15,18 @@ test("W3: markup, quotes, right-to-left text and emoji of users are text on ever
   const { page } = tab;
   at.gates.price.open();
   at.gates.legal.open();
-  const runId = await at.start("review", { question: EVIL });
+  const runId = await at.start("review", { question: HOSTILE });
   await inStatus(at.site, runId, "interrupted");
   const { body } = await at.site.get("/v1/waits");
   const [{ waitId }] = body["waits"] as [{ waitId: string }];
-  const filters = `?${new URLSearchParams({ tag: EVIL, status: "completed" })}`;
+  const filters = `?${new URLSearchParams({ tag: HOSTILE, status: "completed" })}`;
   for (
     const path of [
       `/runs/${runId}`,
       `/runs/${runId}/waits/${waitId}`,
       `/runs/${runId}/revisions/3`,
       "/waits",
+      "/graphs/review",
       `/runs${filters}`,
     ]
   ) {
@@ -40,11 +37,11 @@ test("W3: markup, quotes, right-to-left text and emoji of users are text on ever
   }
   await page.goto(at.pageOf(runId));
   await yesTo(page, "approve").check();
-  await page.getByLabel("note").fill(EVIL);
+  await page.getByLabel("note").fill(HOSTILE);
   await page.getByRole("button", { name: "Answer" }).click();
   await statusOf(page).getByText("completed").waitFor();
   const after = await at.site.get(`/v1/runs/${runId}`);
-  assert.equal((after.body["state"] as { note: string }).note, EVIL);
+  assert.equal((after.body["state"] as { note: string }).note, HOSTILE);
   assert.equal(await page.evaluate("globalThis.owned"), undefined);
   assert.deepEqual(await tab.problems(), []);
 });

@@ -157,7 +157,10 @@ async function watch(context: BrowserContext, page: Page): Promise<string[]> {
   page.on("pageerror", (error) => seen.push(`uncaught: ${error.message}`));
   page.on("console", (message) => {
     // A request that was refused is noted as such.
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+    if (
+      message.type() === "error" &&
+      !message.text().startsWith("Failed to load resource: the server responded")
+    ) {
       seen.push(`console: ${message.text()}`);
     }
   });
