@@ -173,9 +173,10 @@ export function requiredOf({ required }: Schema): ReadonlySet<unknown> {
 
 /** The tag of an object that stands for what JSON has no word for, see `model/json.ts`. */
 export function tagOf(schema: Schema): string | undefined {
-  const [key, more] = Object.keys(propertiesOf(schema) ?? {});
-  const isTag = more === undefined && schema["additionalProperties"] === false && requiredOf(schema).has(key);
-  return isTag && ["$date", "$bigint", "$map", "$set"].includes(key!) ? key : undefined;
+  const { required, additionalProperties } = schema;
+  const [tag, ...others] = additionalProperties === false && Array.isArray(required) ? required : [];
+  const isOnly = others.length === 0 && Object.keys(propertiesOf(schema) ?? {}).join() === tag;
+  return isOnly && ["$date", "$bigint", "$map", "$set"].includes(tag) ? tag : undefined;
 }
 
 function unescaped(token: string): string | undefined {
