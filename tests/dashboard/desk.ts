@@ -8,7 +8,7 @@ import { listen } from "../../src/http/listen.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { CompiledGraph } from "../../src/model/definition.ts";
 import { type Site, site, type SiteOptions } from "../http/support.ts";
-import type { Tab } from "../support/browser.ts";
+import { LIMIT_MS, type Tab } from "../support/browser.ts";
 import { type Gate, gate } from "../support/graphs.ts";
 
 const Verdict = defineWait(
@@ -217,7 +217,7 @@ export async function comesInTime({ page, script }: Tab, what: Locator): Promise
 }
 
 async function again(what: Locator, act: () => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < 500; i++) {
+  for (const end = Date.now() + LIMIT_MS; Date.now() < end;) {
     if (await what.first().isVisible()) return;
     await act();
   }

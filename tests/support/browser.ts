@@ -11,7 +11,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 /** Names of Chromium on PATH. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 /** How long the browser and each of its actions may take: longer than any takes, shorter than a test may. */
-const LIMIT_MS = 20_000;
+export const LIMIT_MS = 20_000;
 
 /** What a test asks of a page. */
 export interface PageOptions {
