@@ -4,7 +4,6 @@ import { Hono } from "hono";
 import { createApp } from "../../src/http/app.ts";
 import { listen } from "../../src/http/listen.ts";
 import type { AppOptions } from "../../src/http/options.ts";
-import { memoryStore } from "../../src/store/memory.ts";
 import { serve, type ServeOptions } from "../../src/worker/mod.ts";
 import { approval, type Fault, inStatus, single, site } from "./support.ts";
 

@@ -151,11 +151,12 @@ fieldset { border: 1px solid var(--line); border-radius: 8px; padding: .3rem .9r
 .variant > label { display: flex; gap: .4rem; align-items: center; font-weight: 400; }
 label small, legend small { font-weight: 400; color: var(--quiet); }
 fieldset[role="radiogroup"] { border: 0; padding: 0; }
+fieldset[role="radiogroup"] > legend { padding: 0; }
 .choices label { display: inline-flex; align-items: center; gap: .4rem; margin-right: 1.25rem; }
 input:not([type="radio"], [type="checkbox"]), select, textarea { font: inherit; width: 100%; padding: .4rem .6rem; color: var(--text);
   background: var(--paper); border: 1px solid var(--strong-line); border-radius: 7px; }
 input[type="radio"], input[type="checkbox"] { width: 1.05rem; height: 1.05rem; margin: 0; accent-color: var(--accent); }
-select, input:not([type="radio"], [type="checkbox"]) { min-height: 2.4rem; }
+select, input:not([type="radio"], [type="checkbox"]) { height: 2.5rem; }
 textarea { resize: vertical; }
 textarea.line { field-sizing: content; min-height: 2.4rem; max-height: 16rem; }
 textarea.json { font-family: var(--mono); font-size: .875rem; }
@@ -164,6 +165,8 @@ button { font: inherit; font-weight: 600; padding: .45rem 1.1rem; border: 1px so
   background: var(--accent); color: var(--on-accent); }
 button:hover { filter: brightness(1.08); }
 button.danger { background: none; border-color: var(--danger); color: var(--danger); }
+/* What is folded away and refused by the browser must be seen. */
+.more:has(:invalid)::details-content { content-visibility: visible; block-size: auto; }
 summary { cursor: pointer; font-weight: 500; }
 @media (prefers-reduced-motion: no-preference) { .badge.running { animation: working 1.6s ease-in-out infinite alternate; } }
 @keyframes working { to { filter: brightness(1.12) saturate(1.2); } }
