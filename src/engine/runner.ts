@@ -16,6 +16,7 @@ import { followed, type FollowOptions } from "./follow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
 import { runIdOf } from "./ids.ts";
+import { checkOptions } from "./known.ts";
 import { Loader } from "./loader.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
@@ -124,6 +125,7 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   async start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
+    checkOptions("start", options);
     const given = settingsOf("start", options);
     const { created, state } = beginning(this.#engine, "start", input, options);
     const { runId, caller } = created;
@@ -151,6 +153,7 @@ export class Runner<S, I = unknown> {
    */
   async submit(input: I, options: SubmitOptions = {}): Promise<{ readonly runId: string }> {
     const { log, runtime } = this.#engine;
+    checkOptions("submit", options);
     const { created, state } = beginning(this.#engine, "submit", input, options);
     const { runId } = created;
     try {
@@ -172,6 +175,7 @@ export class Runner<S, I = unknown> {
    */
   async resume<A = unknown>(runId: string, options: ResumeOptions<A> = {}): Promise<RunResult<S>> {
     checkedRunId(runId, "resume");
+    checkOptions("resume", options);
     const settings = settingsOf("resume", options);
     if (options.maxSteps !== undefined) positive(options.maxSteps, 1, "resume", "maxSteps");
     if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
@@ -237,14 +241,24 @@ export class Runner<S, I = unknown> {
    * their outcomes; those under way run again, with the results of `once` and the answers they had, and open their other
    * waits anew. The fork needs nothing of its source and is for whoever serves it; nothing runs here.
    *
+   * Runs that worked for those under way, as those of `Subgraph` do, are forked with it, each as of the last record that it
+   * had when the record of this revision was written: what they came to later is done again, and asked again. They need an
+   * id that is derived from `ctx.idempotencyKey`. One that gets another input, from the state given, is begun anew; so is
+   * one that was purged, or whose history was cut off there or was written before histories told of this.
+   *
    * @returns The id of the new run. The same fork under the same id is the same run.
    * @throws {CheckpointNotFoundError} there is no such run or revision
    * @throws {GraphVersionMismatchError} the run was begun with other code
    * @throws {ValidationError} the schema refuses the state given
    * @throws {RunExistsError} the id is taken by another run
    */
-  fork(runId: string, revision: number, options: ForkOptions<S> = {}): Promise<{ readonly runId: string }> {
-    return forkRun(this.#engine, this.#loader, { runId, revision }, options);
+  async fork(
+    runId: string,
+    revision: number,
+    options: ForkOptions<S> = {},
+  ): Promise<{ readonly runId: string }> {
+    checkOptions("fork", options);
+    return await forkRun(this.#engine, this.#loader, { runId, revision }, options);
   }
 
   /**
@@ -338,8 +352,9 @@ export class Runner<S, I = unknown> {
    *
    * @returns The handles of the runs that are at work now.
    */
-  recover(options: WorkOptions = {}): Promise<readonly RunHandle<S>[]> {
-    return this.#claims.recover(options);
+  async recover(options: WorkOptions = {}): Promise<readonly RunHandle<S>[]> {
+    checkOptions("recover", options);
+    return await this.#claims.recover(options);
   }
 
   /**
