@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ResumeOptions } from "../../mod.ts";
 import { engine, graphOf, notes } from "../support/graphs.ts";
 
 /** What only someone without a compiler can write. */
@@ -17,7 +18,10 @@ test("13: an option that nobody reads is refused with the one that was meant, an
       [() => runner.start(notes(), untyped({ tag: "t" })), /did you mean "tags"\?/],
       [() => runner.submit(notes(), untyped({ runid: "r" })), /submit: .* did you mean "runId"\?/],
       [() => runner.submit(notes(), untyped({ concurrency: 2 })), /option of the worker that takes the run/],
-      [() => runner.resume("r", untyped({ answer: {} })), /resume: .* did you mean "answers"\?/],
+      [
+        () => runner.resume("r", untyped<ResumeOptions>({ answer: {} })),
+        /resume: .* did you mean "answers"\?/,
+      ],
       [() => runner.recover(untyped({ hook: {} })), /recover: .* did you mean "hooks"\?/],
       [() => runner.fork("r", 0, untyped({ stat: {} })), /fork: .* did you mean "state"\?/],
     ] as const
