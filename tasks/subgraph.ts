@@ -66,8 +66,11 @@ export interface SubgraphFailure {
  * the body finds it by its id and goes on with it, and the end of it too. An answer is recorded in the calling run first and
  * handed down then; a body that does not find the wait open any more has handed it down already.
  *
- * Use one store for both workflows. A fork of the calling run, and a vertex that selects another input after an `update`,
- * do not share the run: the fork begins its own, the update is refused by the vertex.
+ * Use one store for both workflows. A fork of the calling run has a run of its own here, which goes on where this one stood
+ * at that revision: what was done is not done again, answers stay given, and open waits are asked anew. It begins from the
+ * beginning when its vertex selects another input, when the fork is of a revision before the step of the vertex, or when it
+ * is no longer stored where this one stood (see `retain` and `purge`). A vertex that selects another input after an `update`
+ * is refused: fork the calling run.
  *
  * @example
  * ```ts

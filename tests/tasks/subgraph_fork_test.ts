@@ -5,7 +5,7 @@ import { z } from "zod";
 import { memoryStore } from "../../src/store/memory.ts";
 import { aroundStore } from "../../src/testing/around_store.ts";
 import { finish, stored } from "../operations/story.ts";
-import { INPUT, interrupted, Lab, revisionOf, type Spec, type State } from "../waits/lab.ts";
+import { INPUT, interrupted, Lab, openId, revisionOf, type Spec, type State } from "../waits/lab.ts";
 import { house, nested } from "./nesting.ts";
 
 const Ok = defineWait("ok", z.string());
@@ -136,4 +136,52 @@ test("H2, FC-25: a fork that is stopped at any write, and made again, leaves eve
   const now = await everyRun(lab);
   assert.equal(now.length, sources.length + made * 5);
   assert.deepEqual(await Promise.all(sources.map((id) => stored(store, id))), before);
+});
+
+test("T2, H2: answers that are handed down in a fork keep the order in which they were recorded", async () => {
+  const lab = new Lab();
+  const home = house(lab);
+  const Other = defineWait("other", z.string());
+  const child = lab.graph({
+    c: { waits: [Ok, Other], body: (ctx) => Promise.race([ctx.waitFor(Ok), ctx.waitFor(Other)]) },
+  }, { id: "child" });
+  const parent = lab.graph({ v: nested(() => home, child) }, { id: "parent" });
+  const runner = home.runner(parent);
+  for (const order of [["ok", "other"], ["other", "ok"]]) {
+    const runId = `p-${order[0]}`;
+    const asking = interrupted(await lab.drive(runner.run(INPUT, { runId })));
+    for (const name of order) {
+      await runner.answer(runId, openId(asking, name), name);
+      await lab.clock.advance("1s");
+    }
+    const fork = await runner.fork(runId, asking.run.revision);
+    const done = await finish(lab, runner, fork.runId);
+    assert.deepEqual(done.state.out.v, { c: order[0] });
+  }
+});
+
+test("H2: a run that fails in a fork beside an open wait fails the vertex, at whatever revision it does", async () => {
+  const lab = new Lab();
+  const home = house(lab);
+  let records = 0;
+  const child = lab.graph({
+    c: { body: () => 0, to: ["ask", "work"] },
+    ask: ASKING,
+    work: {
+      body: async (ctx) => {
+        for (let i = 0; i < records; i++) await ctx.once(`${i}`, () => i);
+        await lab.clock.sleep(1000);
+        throw new Error("broken");
+      },
+    },
+  }, { id: "child" });
+  const parent = lab.graph({ v: nested(() => home, child) }, { id: "parent" });
+  const runner = home.runner(parent);
+  const { run } = interrupted(await lab.drive(runner.run(INPUT, { runId: "p" })));
+  assert.equal(run.reason, "errored");
+  for (records = 0; records < 12; records++) {
+    const { runId } = await runner.fork("p", run.revision);
+    assert.equal(interrupted(await finish(lab, runner, runId)).reason, "errored", `${records} records`);
+  }
+  assert.equal(lab.count("c"), 1);
 });
