@@ -138,6 +138,7 @@ export type Routes = {
       Query<{
         graph_id?: string | undefined;
         run_id?: string | undefined;
+        wait_id?: string | undefined;
         name?: string | undefined;
         cursor?: string | undefined;
         limit?: string | undefined;

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { toMs } from "../model/durations.ts";
-import { GraphId, type Of, Reason, RunId, Status, Version } from "./schemas.ts";
+import { GraphId, type Of, Reason, RunId, Status, Version, WaitId } from "./schemas.ts";
 import type * as wire from "./wire_requests.ts";
 
 /** What requests may hold. Whatever they do not name is refused, not ignored. */
@@ -74,9 +74,13 @@ export const RunQuery = z.strictObject({
 export const WaitQuery = z.strictObject({
   graph_id: GraphId.optional(),
   run_id: RunId.optional(),
+  wait_id: WaitId.optional(),
   name: z.string().min(1).max(128).optional(),
   cursor: z.string().max(2_000).optional(),
   limit: limit.optional(),
+}).refine(({ run_id, wait_id }) => wait_id === undefined || run_id !== undefined, {
+  message: "name the run of the wait, too",
+  path: ["run_id"],
 });
 
 export const GetQuery = z.strictObject({

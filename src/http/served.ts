@@ -15,7 +15,7 @@ import {
 import type { Topology } from "../graph/mod.ts";
 import { compareIds } from "../model/ids.ts";
 import type { RunRecord } from "../model/run.ts";
-import type { CatalogQuery, CatalogRow, Page, PageQuery, Store, WaitQuery } from "../store/store.ts";
+import type { CatalogQuery, CatalogRow, Page, PageQuery, Store, WaitQuery, WaitRow } from "../store/store.ts";
 import { HttpFault } from "./faults.ts";
 
 /** What HTTP needs of a runner; every {@link Runner} is one. */
@@ -132,7 +132,41 @@ export class Served {
 
   /** A page of open waits. */
   async waits(query: WaitQuery): Promise<Page<InboxEntry>> {
-    return inboxOf(await this.#page(query, (page) => this.store.waits(page)));
+    return inboxOf(await this.#page(query, (page) => this.#lightWaits(page)));
+  }
+
+  /** The page of one open wait; empty when it is not open, or not among those asked for. */
+  async wait(
+    runId: string,
+    waitId: string,
+    { graphId, name }: Pick<WaitQuery, "graphId" | "name">,
+  ): Promise<Page<InboxEntry>> {
+    if (graphId !== undefined && !this.serves(graphId)) throw new HttpFault("GRAPH_NOT_SERVED");
+    const { open } = await this.store.wait(runId, waitId);
+    const isAsked = open !== null && this.serves(open.graphId) &&
+      (graphId ?? open.graphId) === open.graphId &&
+      (name ?? open.name) === open.name;
+    return inboxOf({ rows: isAsked ? [open] : [] });
+  }
+
+  /** Waits that tell much make a short page: few are read at first, and no more when there is enough of them. */
+  async #lightWaits(query: WaitQuery): Promise<Page<WaitRow>> {
+    const { limit = 100 } = query;
+    const rows: WaitRow[] = [];
+    let bytes = 0;
+    let next = query;
+    for (let most = FIRST_WAITS;;) {
+      const page = await this.store.waits({ ...next, limit: Math.min(most, limit - rows.length) });
+      rows.push(...page.rows);
+      bytes += page.rows.reduce((sum, { body }) => sum + body.byteLength, 0);
+      const { cursor } = page;
+      if (cursor === undefined) return { rows };
+      if (rows.length >= limit || bytes >= PAGE_BYTES) return { rows, cursor };
+      // As many as fit if they are like those so far, of which there should be some.
+      const fit = Math.ceil((PAGE_BYTES - bytes) * rows.length / Math.max(1, bytes));
+      most = Math.max(1, Math.min(5 * most, fit));
+      next = { ...query, cursor };
+    }
   }
 
   /** A page without the rows of graphs that are not served; it may be shorter for that, but is empty at the end only. */
@@ -164,6 +198,11 @@ export class Served {
     }
   }
 }
+
+/** A page of waits ends with those that come to more than this. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+/** So many are read at first. */
+const FIRST_WAITS = 5;
 
 /** A run and the runner that can work on it. */
 export interface FoundRun {

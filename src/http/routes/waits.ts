@@ -10,6 +10,7 @@ const list = createRoute({
   path: "/v1/waits",
   operationId: "listWaits",
   summary: "The inbox: open waits, oldest opened first",
+  description: "A page is shorter than it may be when what its waits tell is large.",
   request: { query: WaitQuery },
   responses: { 200: json(WaitPage, "A page of waits"), ...fails(404) },
 });
@@ -30,8 +31,11 @@ const answer = createRoute({
 export function waitRoutes({ served }: Api) {
   return new OpenAPIHono<Env>()
     .openapi(list, async (c) => {
-      const { graph_id: graphId, run_id: runId, limit, ...query } = c.req.valid("query");
-      const page = await served.waits({ ...defined({ ...query, graphId, runId }), limit: limitOf(limit) });
+      const { graph_id: graphId, run_id: runId, wait_id: waitId, limit, ...query } = c.req.valid("query");
+      const wanted = defined({ ...query, graphId, runId });
+      const page = runId !== undefined && waitId !== undefined
+        ? await served.wait(runId, waitId, wanted)
+        : await served.waits({ ...wanted, limit: limitOf(limit) });
       return c.json(waitPage(page), 200);
     })
     .openapi(answer, async (c) => {

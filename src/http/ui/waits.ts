@@ -10,9 +10,14 @@ import { counted, infoBlock, nameOf, time } from "./words.ts";
 /** What the inbox is narrowed to, as its form sends it: fields that were left alone are empty. */
 export interface WaitFilter {
   readonly graph_id?: string;
+  /** Only a link says it. */
+  readonly run_id?: string;
   readonly name?: string;
   readonly cursor?: string;
 }
+
+/** So many waits are on a page; what they tell and ask for may make it fewer. */
+const MOST = 20;
 
 /** More waits than these are folded: a list to look through first. */
 const UNFOLDED = 3;
@@ -20,13 +25,13 @@ const UNFOLDED = 3;
 /** The inbox: the open waits of all runs, oldest first. */
 export async function inboxPage(visit: Visit, filter: WaitFilter, done: string | undefined): Promise<Html> {
   const { api, link } = visit;
-  const { graph_id = "", name = "", cursor = "" } = filter;
+  const { graph_id = "", run_id = "", name = "", cursor = "" } = filter;
   const given = (fields: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
   const { graphs } = await bodyOf(api.v1.graphs.$get());
-  const query = { ...given({ graph_id, name, cursor }), limit: "20" };
+  const query = { ...given({ graph_id, run_id, name, cursor }), limit: String(MOST) };
   const { waits, next_cursor } = await bodyOf(api.v1.waits.$get({ query }));
-  const more = new URLSearchParams(given({ graph_id, name, cursor: next_cursor ?? "" })).toString();
+  const more = new URLSearchParams(given({ graph_id, run_id, name, cursor: next_cursor ?? "" })).toString();
   const folded = waits.length > UNFOLDED;
   return page(visit, {
     title: "Inbox",
@@ -34,9 +39,11 @@ export async function inboxPage(visit: Visit, filter: WaitFilter, done: string |
     poll: true,
     main: markup`<h1>Inbox</h1>
 ${notice(done)}
+${run_id === "" ? NOTHING : markup`<p>Of run <a href="${link(`runs/${run_id}`)}">${run_id}</a> alone</p>`}
 <form method="get" action="${link("waits")}" class="filters" role="search">
 ${select("Graph", "graph_id", graph_id, graphs.map(({ graphId }) => graphId))}
 <div class="field"><label for="name">Wait</label><input id="name" name="name" value="${name}" autocomplete="off"></div>
+${run_id === "" ? NOTHING : markup`<input type="hidden" name="run_id" value="${run_id}">`}
 <button type="submit">Filter</button>
 </form>
 ${
@@ -89,44 +96,53 @@ export async function findWait(
   runId: string,
   waitId: string,
 ): Promise<InboxWait | undefined> {
-  let cursor: string | undefined;
-  for (;;) {
-    const query = { run_id: runId, limit: "1000", ...(cursor === undefined ? {} : { cursor }) };
-    const { waits, next_cursor } = await bodyOf(api.v1.waits.$get({ query }));
-    const found = waits.find((wait) => wait.waitId === waitId);
-    if (found !== undefined || next_cursor === undefined) return found;
-    cursor = next_cursor;
-  }
+  const query = { run_id: runId, wait_id: waitId };
+  return (await bodyOf(api.v1.waits.$get({ query }))).waits[0];
 }
 
-/** The waits of a run: timers too when it is paused, and those that the inbox has while it is worked on. */
+/** The waits of a run: those that the inbox has, with a form each, and where it is paused, its timers. */
 export async function waitsOfRun(
   visit: Visit,
   { run, status, waits = [], answered = [] }: RunBody,
 ): Promise<readonly Html[]> {
-  const { runId } = run;
-  const asks = status === "running" || waits.some((wait) => wait.kind !== "timer");
-  const query = { run_id: runId, limit: "1000" };
-  const inbox = asks ? (await bodyOf(visit.api.v1.waits.$get({ query }))).waits : [];
-  const known = new Map(inbox.map((wait) => [wait.waitId, wait]));
-  const open = status === "running" ? inbox : waits.filter((wait) => wait.kind !== "timer");
+  const { runId, caller } = run;
+  const timers = waits.filter((wait) => wait.kind === "timer");
+  const asked = waits.length - timers.length;
+  const asks = caller === undefined && (status === "running" || asked > 0);
+  const query = { run_id: runId, limit: String(MOST) };
+  const { waits: open, next_cursor } = asks
+    ? await bodyOf(visit.api.v1.waits.$get({ query }))
+    : { waits: [], next_cursor: undefined };
   return [
-    ...open.map((wait) => openWait(visit, { ...wait, ...known.get(wait.waitId) })),
-    ...waits.filter((wait) => wait.kind === "timer").map(timer),
-    ...answered.map((id) =>
+    ...open.map((wait) => openWait(visit, wait)),
+    next_cursor === undefined
+      ? NOTHING
+      : markup`<p><a href="${visit.link(`waits?run_id=${runId}`)}">All${
+        asked === 0 ? "" : ` ${asked}`
+      } waits of this run</a></p>
+`,
+    ...(caller === undefined || asked === 0 ? [] : [askedThrough(visit, caller)]),
+    ...timers.slice(0, MOST).map(timer),
+    timers.length <= MOST ? NOTHING : markup`<p class="quiet">… and ${timers.length - MOST} more timers</p>
+`,
+    ...answered.slice(0, MOST).map((id) =>
       markup`<p class="card quiet" id="answered-${id}">An answer is accepted, and taken in by whoever goes on with the run.</p>
 `
     ),
+    answered.length <= MOST
+      ? NOTHING
+      : markup`<p class="quiet">… and ${answered.length - MOST} more accepted answers</p>
+`,
   ];
 }
 
-/** What is shown of a wait that is open. */
-type OpenWait =
-  & Pick<
-    InboxWait,
-    "waitId" | "runId" | "vertexId" | "item" | "name" | "key" | "openedAt" | "info" | "schema"
-  >
-  & { readonly graphId?: string; readonly deadline?: number; readonly due?: number };
+/** A run that works for another one asks through that. */
+function askedThrough({ link }: Visit, { runId }: NonNullable<RunBody["run"]["caller"]>): Html {
+  return markup`<p class="card wait">What it waits for is answered in <a href="${
+    link(`runs/${runId}`)
+  }">the run that called it</a>.</p>
+`;
+}
 
 /** How a wait is shown. */
 interface Shown {
@@ -138,7 +154,7 @@ interface Shown {
 
 function openWait(
   visit: Visit,
-  wait: OpenWait,
+  wait: InboxWait,
   { inInbox = false, folded = false, ...shown }: Shown = {},
 ): Html {
   const { waitId, name, key } = wait;
@@ -153,19 +169,18 @@ ${folded ? markup`<details><summary>${title}</summary>${body}</details>` : marku
 `;
 }
 
-function waitFacts({ link }: Visit, wait: OpenWait, inInbox: boolean): Html {
-  const { runId, graphId, openedAt } = wait;
-  const until = wait.deadline ?? wait.due;
+function waitFacts({ link }: Visit, wait: InboxWait, inInbox: boolean): Html {
+  const { runId, graphId, openedAt, deadline } = wait;
   return facts(
     ["Graph", inInbox ? graphId : undefined],
     ["Run", inInbox ? markup`<a href="${link(`runs/${runId}`)}">${runId}</a>` : undefined],
     ["Vertex", nameOf(wait)],
     ["Open since", time(openedAt)],
-    ["Until", until === undefined ? undefined : time(until)],
+    ["Until", deadline === undefined ? undefined : time(deadline)],
   );
 }
 
-function waitForm({ link }: Visit, wait: OpenWait, { filled, inInbox = false }: Shown): Html {
+function waitForm({ link }: Visit, wait: InboxWait, { filled, inInbox = false }: Shown): Html {
   const { waitId, runId, name, info, schema } = wait;
   return markup`${info === undefined ? "" : infoBlock(info, `What ${name} is about`)}
 <form method="post" action="${link(`runs/${runId}/waits/${waitId}`)}">
