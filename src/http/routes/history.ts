@@ -6,6 +6,7 @@ import { HistoryPage, RunId } from "../schemas.ts";
 import { eventStream } from "../stream.ts";
 import { toJson } from "../../model/json.ts";
 import { checkpointOf } from "../views.ts";
+import type * as wire from "../wire.ts";
 
 const params = z.object({ run_id: RunId });
 
@@ -14,6 +15,7 @@ const history = createRoute({
   path: "/v1/runs/{run_id}/history",
   operationId: "getHistory",
   summary: "What happened to a run, by revision",
+  description: "A page is shorter than it may be when what is in it is large.",
   request: { params, query: HistoryQuery },
   responses: { 200: json(HistoryPage, "A page of revisions"), ...fails(404, 409) },
 });
@@ -36,6 +38,8 @@ const events = createRoute({
 
 /** With states a page is short: each of them is put together from records before it. */
 const STATES_PER_PAGE = 50;
+/** A page ends with the records that come to more than this. */
+const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Routes that tell what happened to a run. */
 export function historyRoutes(api: Api) {
@@ -54,15 +58,18 @@ export function historyRoutes(api: Api) {
       // From the beginning means from the first revision that is kept.
       const page = { limit: most, ...(from === 0 ? {} : { from }) };
       const { rows, cursor } = from > run.revision ? { rows: [] } : await runner.history(run_id, page);
-      const checkpoints = rows.map((row) => checkpointOf(row, sight));
-      if (withStates) {
-        for (const [i, { revision }] of checkpoints.entries()) {
-          const { state } = await runner.get(run_id, { revision });
-          checkpoints[i] = { ...checkpoints[i]!, state: toJson(state) };
-        }
+      const checkpoints: wire.Checkpoint[] = [];
+      for (let i = 0, bytes = 0; i < rows.length && bytes < PAGE_BYTES; i++) {
+        const { revision } = rows[i]!;
+        const state = withStates ? { state: toJson((await runner.get(run_id, { revision })).state) } : {};
+        const checkpoint = { ...checkpointOf(rows[i]!, sight), ...state };
+        bytes += JSON.stringify(checkpoint).length;
+        checkpoints.push(checkpoint);
       }
-      const next_revision = (checkpoints.at(-1)?.revision ?? from - 1) + 1;
-      return c.json({ checkpoints, next_revision, done: cursor === undefined }, 200);
+      // Nobody goes on from a revision that is not there yet.
+      const next_revision = (checkpoints.at(-1)?.revision ?? Math.min(from - 1, run.revision)) + 1;
+      const done = cursor === undefined && checkpoints.length === rows.length;
+      return c.json({ checkpoints, next_revision, done }, 200);
     })
     .openapi(events, async (c) => {
       const { run_id } = c.req.valid("param");

@@ -5,14 +5,21 @@ import { type Html, markup } from "./html.ts";
 import type { Visit } from "./site.ts";
 import { nameOf, shortValue, time } from "./words.ts";
 
-/** What happened in a record, a line each. */
-export function happenings({ events }: Checkpoint, { link }: Pick<Visit, "link">): readonly Html[] {
-  return events.flatMap((event) => {
+/** What happened in a record, a line each; no more than `most` of them. */
+export function happenings(
+  { events }: Checkpoint,
+  { link }: Pick<Visit, "link">,
+  most: number,
+): readonly Html[] {
+  const lines: Html[] = [];
+  for (const event of events) {
     const told = tell(event, link);
-    if (told === undefined) return [];
+    if (told === undefined) continue;
+    if (lines.length === most) return [...lines, markup`<li>… and more</li>`];
     const tone = TONES[event.type];
-    return [tone === undefined ? markup`<li>${told}</li>` : markup`<li class="${tone}">${told}</li>`];
-  });
+    lines.push(tone === undefined ? markup`<li>${told}</li>` : markup`<li class="${tone}">${told}</li>`);
+  }
+  return lines;
 }
 
 /** Events that look like what a vertex is at after them. */

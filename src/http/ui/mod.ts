@@ -6,6 +6,7 @@ import type { Env } from "../api.ts";
 import { bodyOf, ResponseError } from "../client.ts";
 import { HttpFault } from "../faults.ts";
 import { ICON, SCRIPT, STYLE } from "./assets.ts";
+import { Drawings } from "./drawings.ts";
 import { valueOf } from "./form/mod.ts";
 import { graphOf } from "./graph.ts";
 import { revisionPage } from "./revision_page.ts";
@@ -23,7 +24,8 @@ import { findWait, inboxPage, waitPage } from "./waits.ts";
  *    refused comes back with what was sent.
  */
 export function dashboard(answer: Answer, runtime: Runtime): Hono<Env> {
-  const visit = (c: Context<Env>) => visitOf(c, answer, runtime);
+  const desk = { runtime, drawings: new Drawings() };
+  const visit = (c: Context<Env>) => visitOf(c, answer, desk);
   const app = new Hono<Env>();
   app.get("/", (c) => c.redirect(visit(c).link("runs")));
   app.get("/runs", async (c) => c.html(await runsPage(visit(c), c.req.query())));
@@ -51,6 +53,10 @@ export function dashboard(answer: Answer, runtime: Runtime): Hono<Env> {
   });
   app.post("/graphs/:graph_id", (c) => started(c, visit(c)));
   app.post("/runs/:run_id/waits/:wait_id", (c) => answered(c, visit(c)));
+  // Where a form was sent to there is nothing to see, but a browser may come back to it.
+  for (const action of ["cancel", "fork", "resume"]) {
+    app.get(`/runs/:run_id/${action}`, (c) => c.redirect(`../${encodeURIComponent(idOf(c, "run_id"))}`));
+  }
   app.post("/runs/:run_id/cancel", (c) => cancelled(c, visit(c)));
   app.post("/runs/:run_id/resume", (c) => resumed(c, visit(c)));
   app.post("/runs/:run_id/fork", (c) => forked(c, visit(c)));
@@ -84,7 +90,8 @@ async function started(c: Context<Env, "/graphs/:graph_id">, visit: Visit): Prom
     const { runId } = await bodyOf(visit.api.v1.graphs[":graph_id"].runs.$post({
       param: { graph_id },
       query: { version },
-      header: { "idempotency-key": key },
+      // What stands in a form may be no text for a header.
+      header: { "idempotency-key": encodeURIComponent(key.toWellFormed()) },
       json: { input: read.value, tags: tags.split(/\s+/).filter((tag) => tag !== "") },
     })) as { readonly runId: string };
     return seeRun(c, visit, runId, "started");
@@ -161,7 +168,9 @@ async function forked(c: Context<Env, "/runs/:run_id/fork">, visit: Visit): Prom
     return seeRun(c, visit, runId, "forked");
   } catch (error) {
     if (error instanceof ResponseError && error.code === "RUN_EXISTS") {
-      return seeRun(c, visit, form.get("key")!, "forked");
+      return await again(
+        "This form has made a fork before, with another state: send it again for another fork.",
+      );
     }
     const { body: { message }, issues } = refusalOf(error);
     const details = issues.map((i) => i.path === "" ? i.message : `${i.path}: ${i.message}`).join("; ");

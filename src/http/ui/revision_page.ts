@@ -1,12 +1,15 @@
 import { bodyOf } from "../client.ts";
 import type { Checkpoint, RunBody } from "../wire.ts";
 import { difference } from "./difference.ts";
-import { graphOf, picture } from "./graph.ts";
+import { graphOf } from "./graph.ts";
 import { happenings } from "./happenings.ts";
 import { type Html, markup, NOTHING, raw } from "./html.ts";
 import { alert, facts, page } from "./page.ts";
 import { isMissing, type Visit } from "./site.ts";
 import { badge, bytes, time, valueBlock } from "./words.ts";
+
+/** So much of what happened is told. */
+const MOST_HAPPENINGS = 500;
 
 /** What a fork was asked for with, where it was refused. */
 export interface RefusedFork {
@@ -45,7 +48,7 @@ export async function revisionPage(
 ${record === undefined ? NOTHING : whatHappened(visit, record)}
 ${"state" in run ? states(before, run) : NOTHING}</section>
 <section aria-labelledby="stood"><h2 id="stood">How the vertices stood</h2>
-${await picture(graph, run.vertices)}
+${await visit.drawings.draw(graph, run.vertices)}
 <h2 id="fork">Fork</h2>
 ${alert(refused?.problem)}${
       run.status === "completed" || run.status === "cancelled"
@@ -64,7 +67,7 @@ function whatHappened(visit: Visit, record: Checkpoint): Html {
       ["Step", record.step],
       ["Owner", record.owner],
     )
-  }<ul class="happenings">${happenings(record, visit)}</ul>`;
+  }<ul class="happenings">${happenings(record, visit, MOST_HAPPENINGS)}</ul>`;
 }
 
 function states(before: RunBody | undefined, run: RunBody): Html {

@@ -1,24 +1,35 @@
 import { span } from "../../model/amounts.ts";
 import { bodyOf, ResponseError } from "../client.ts";
 import type { RunBody } from "../wire.ts";
-import { graphLink, graphOf, picture, shortVersion } from "./graph.ts";
+import { graphLink, graphOf, shortVersion } from "./graph.ts";
 import { problemOf } from "./happenings.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { facts, live, notice, page } from "./page.ts";
-import { lastRecords, recordsUntil, timeline } from "./records.ts";
+import { newestRecord, recordsUntil, timeline } from "./records.ts";
 import type { Visit } from "./site.ts";
 import { vertexTable } from "./vertices.ts";
 import { waitsOfRun } from "./waits.ts";
 import { badge, nameOf, time, valueBlock } from "./words.ts";
 
+/** What the page of a run is asked for with. */
+interface RunPageOptions {
+  /** What was done to it, in words. */
+  readonly done: string | undefined;
+  /** The last revision of its timeline. */
+  readonly until: number | undefined;
+}
+
+/** So many faults are told. */
+const MOST_FAULTS = 20;
+
 /** One run: how it stands, what it waits for, what happened. */
 export async function runPage(
   visit: Visit,
   runId: string,
-  { done, until }: { readonly done?: string | undefined; readonly until?: number | undefined },
+  { done, until }: RunPageOptions,
 ): Promise<Html> {
   const run = await readRun(visit, runId);
-  if (run === undefined) return await foreignPage(visit, runId, done);
+  if (run === undefined) return await foreignPage(visit, runId, { done, until });
   const { graphId, graphVersion, revision } = run.run;
   const [graph, history, waits] = await Promise.all([
     graphOf(visit, graphId, graphVersion),
@@ -36,7 +47,7 @@ export async function runPage(
 ${notice(done)}${live("facts", runFacts(visit, run))}
 <div class="columns">
 <section aria-labelledby="graph-head"><h2 id="graph-head">Graph</h2>
-${live("graph", await picture(graph, run.vertices))}
+${live("graph", await visit.drawings.draw(graph, run.vertices))}
 ${live("vertices", vertexTable(graph, run, history.records))}
 </section>
 <section aria-label="Waits, state and actions">
@@ -63,9 +74,10 @@ async function readRun({ api }: Visit, runId: string): Promise<RunBody | undefin
 }
 
 /** A run of a version of its graph that is not served: its records tell what happened, and it can be ended. */
-async function foreignPage(visit: Visit, runId: string, done: string | undefined): Promise<Html> {
-  const history = await lastRecords(visit, runId);
-  const last = history.records.at(-1);
+async function foreignPage(visit: Visit, runId: string, { done, until }: RunPageOptions): Promise<Html> {
+  const last = await newestRecord(visit, runId);
+  const newest = last?.revision ?? 0;
+  const history = await recordsUntil(visit, runId, Math.min(until ?? newest, newest));
   return page(visit, {
     title: `Run ${runId}`,
     section: "runs",
@@ -119,12 +131,15 @@ function faults({ failures = [], halt }: RunBody): readonly Html[] {
   if (failures.length === 0 && halt === undefined) return [];
   return [
     markup`<h2>Failures</h2>`,
-    ...failures.map(({ failure, ...place }) =>
+    ...failures.slice(0, MOST_FAULTS).map(({ failure, ...place }) =>
       markup`<div class="card fault"><h3>${nameOf(place)}</h3>
 <p>${problemOf(failure)}</p>
 <p class="quiet">In ${failure.phase}, attempt ${failure.attempt}</p></div>
 `
     ),
+    failures.length <= MOST_FAULTS
+      ? NOTHING
+      : markup`<p class="quiet">… and ${failures.length - MOST_FAULTS} more</p>`,
     halt === undefined ? NOTHING : markup`<div class="card fault"><h3>Halted: ${halt.kind}</h3>
 <p>${halt.message ?? ""}</p>
 <p class="quiet">${halt.vertexId === undefined ? "" : `At ${halt.vertexId}`}</p></div>

@@ -2,6 +2,7 @@ import type { Context } from "hono";
 import { type Client, createClient, ResponseError } from "../client.ts";
 import type { Env } from "../api.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import type { Drawings } from "./drawings.ts";
 
 /** Where the pages are, below the place where the app is mounted. */
 export const PAGES = "/ui";
@@ -23,11 +24,15 @@ export interface Visit {
   /** A link to a page. Links are relative, as the app may be mounted anywhere, behind any proxy. */
   link(path: string): string;
   readonly runtime: Runtime;
+  readonly drawings: Drawings;
 }
 
+/** What is there for every visit. */
+export type Desk = Pick<Visit, "runtime" | "drawings">;
+
 /** What the sender of a request comes with. */
-export function visitOf(c: Context<Env>, answer: Answer, runtime: Runtime): Visit {
-  return { api: clientOf(c, answer), link: linkOf(c), runtime };
+export function visitOf(c: Context<Env>, answer: Answer, desk: Desk): Visit {
+  return { api: clientOf(c, answer), link: linkOf(c), ...desk };
 }
 
 /** Makes links that are right on the page that is asked for. */

@@ -1,6 +1,6 @@
 import { bodyOf } from "../client.ts";
 import { fieldsOf, type Filled } from "./form/mod.ts";
-import { graphLink, graphOf, picture, shortVersion } from "./graph.ts";
+import { graphLink, graphOf, shortVersion } from "./graph.ts";
 import { type Html, markup } from "./html.ts";
 import { alert, page, table } from "./page.ts";
 import type { Visit } from "./site.ts";
@@ -58,7 +58,7 @@ ${fieldsOf(graph.input, "input", refused?.filled)}
 <p><button type="submit">Start run</button></p>
 </form></section>
 <section aria-labelledby="drawing"><h2 id="drawing">Graph</h2>
-${await picture(graph)}</section>
+${await visit.drawings.draw(graph)}</section>
 </div>`,
   });
 }

@@ -1,7 +1,7 @@
 import type { InterruptReason, RunStatus } from "../../model/run.ts";
 import type { ExecutionStatus } from "../../model/checkpoint.ts";
-import type { Json } from "../client.ts";
 import { type Html, markup } from "./html.ts";
+import { jsonText } from "./json_text.ts";
 
 export { bytes, counted, span } from "../../model/amounts.ts";
 
@@ -38,13 +38,11 @@ export function nameOf({ vertexId, item }: { readonly vertexId: string; readonly
 
 /** A value as JSON that can be read; a long one is cut. */
 export function valueText(value: unknown): string {
-  return cut(JSON.stringify(value, null, 2) ?? "");
+  const { text, cut } = jsonText(value, LONGEST, "  ");
+  return cut ? `${text}${MORE}` : text;
 }
 
-function cut(text: string): string {
-  const more = text.length - LONGEST;
-  return more <= 0 ? text : `${text.slice(0, LONGEST)}\n… ${more} more characters`;
-}
+const MORE = "\n… and more";
 
 const LONGEST = 64 * 1024;
 
@@ -78,11 +76,11 @@ function fieldBlock(value: unknown, label: string): Html {
 }
 
 function textBlock(text: string): Html {
-  return markup`<p class="text">${cut(text)}</p>`;
+  return markup`<p class="text">${text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}${MORE}`}</p>`;
 }
 
 /** A value within a line. */
 export function shortValue(value: unknown): string {
-  const text = JSON.stringify(value as Json) ?? "";
-  return text.length <= 120 ? text : `${text.slice(0, 120)}…`;
+  const { text, cut } = jsonText(value, 120);
+  return cut ? `${text}…` : text;
 }
