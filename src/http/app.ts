@@ -13,6 +13,7 @@ import { endOf, Goings } from "./goings.ts";
 import { EXPOSED, faultHandler, gate, secure, unmatched, watch } from "./gate.ts";
 import { Operations } from "./operation.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
+import { urlPath } from "./paths.ts";
 import { documentRoutes } from "./routes/document.ts";
 import { graphRoutes } from "./routes/graphs.ts";
 import { historyRoutes } from "./routes/history.ts";
@@ -63,7 +64,10 @@ export function createApp(options: AppOptions): AppType {
     bodyLimit: positive(options.bodyLimit, 1024 * 1024, "createApp", "bodyLimit"),
   }));
   routesOf(api, app);
-  if (pages) app.get("/", (c) => c.redirect(`./${c.req.path.split("/").at(-1)}${PAGES}`.replace("//", "/")));
+  if (pages) {
+    app.get("/", (c) => c.redirect(urlPath(`./${c.req.path.split("/").at(-1)}${PAGES}`.replace("//", "/"))));
+    app.get(`${PAGES}/`, (c) => c.redirect("./runs"));
+  }
   if (pages) app.route(PAGES, dashboard((request, env) => app.fetch(request, env), api.runtime));
   app.all("*", unmatched(operations));
   if (options.auth === undefined && options.insecure !== true) open.add(app);

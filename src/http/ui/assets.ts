@@ -33,6 +33,7 @@ async function refresh() {
   try {
     do {
       stale = false;
+      const begun = performance.now();
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
       away.hidden = answer.ok;
       if (!answer.ok) return;
@@ -42,8 +43,9 @@ async function refresh() {
         const fresh = page.getElementById(part.id);
         if (fresh !== null) replace(part, fresh);
       }
-      // Of events that come thick and fast not every one is shown.
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      // Of events that come thick and fast not every one is shown; a page that is hard to make is made less often.
+      const took = performance.now() - begun;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(200, 4 * took)));
     } while (stale);
   } catch {
     away.hidden = false;
