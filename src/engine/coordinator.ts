@@ -17,7 +17,7 @@ import { type Hooks, notify, type RunEvent } from "./events.ts";
 import { isOutcome, takeIn } from "./inbox.ts";
 import { Latch } from "./latch.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
-import { type Command, nextDue, transition } from "./superstep.ts";
+import { type Command, type Limits, nextDue, transition } from "./superstep.ts";
 
 /**
  * The one loop that awaits: it carries facts from bodies, timers and the mailbox to the pure core, appends what the core
@@ -131,12 +131,14 @@ export class Coordinator<S> implements OwnedRun {
 
   /** Runs until the run is released, over, or lost. */
   async run(): Promise<Ending<S>> {
-    const { signal } = this.#settings;
+    const { signal, drain } = this.#settings;
     const abort = () => {
       this.#aborted = { reason: signal?.reason };
       this.#latch.set();
     };
+    const look = () => this.#latch.set();
     signal?.addEventListener("abort", abort);
+    drain?.addEventListener("abort", look);
     if (signal?.aborted) abort();
     try {
       await this.#loop();
@@ -148,6 +150,7 @@ export class Coordinator<S> implements OwnedRun {
       throw reason;
     } finally {
       signal?.removeEventListener("abort", abort);
+      drain?.removeEventListener("abort", look);
       this.#end();
     }
   }
@@ -183,7 +186,8 @@ export class Coordinator<S> implements OwnedRun {
       // Records never go back in time, also when the clock was set back.
       const now = Math.max(this.#engine.runtime.now(), checkpoint.run.updatedAt);
       const taken = takeIn(checkpoint, mailbox.content, this.#facts, now);
-      const { graph, rules, limits } = this.#engine;
+      const { graph, rules } = this.#engine;
+      const limits = this.#limits;
       const decided = transition({ graph, checkpoint, state, rules, limits, now }, taken.events);
       if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) {
         return decided.command;
@@ -216,6 +220,11 @@ export class Coordinator<S> implements OwnedRun {
         await this.#refresh();
       }
     }
+  }
+
+  get #limits(): Limits {
+    const { limits } = this.#engine;
+    return this.#settings.drain?.aborted ? { ...limits, inlineTimersMs: 0 } : limits;
   }
 
   /** Reads the mailbox, which also tells whether the run has been taken over. */

@@ -33,6 +33,8 @@ export interface RunSettings {
   /** Whether successful outcomes are appended on their own before the step is over. */
   readonly checkpointEvery: "vertex" | "step";
   readonly signal?: AbortSignal;
+  /** Aborting it lets the run go as soon as it only waits for timers. */
+  readonly drain?: AbortSignal;
   /** Observers of this run, after those of the runner. */
   readonly hooks: readonly Hooks[];
   /** How far the callers of the run are, for its records; absent where it has none. */

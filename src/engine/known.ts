@@ -17,6 +17,7 @@ const WORK = {
   concurrency: true,
   checkpointEvery: true,
   signal: true,
+  drain: true,
   hooks: true,
 } satisfies KnownOptions<keyof WorkOptions>;
 

@@ -45,6 +45,8 @@ export interface WorkOptions {
   readonly checkpointEvery?: "vertex" | "step";
   /** Aborting it lets the run go, to be resumed later; the call rejects with `RunAbortedError`. */
   readonly signal?: AbortSignal;
+  /** Aborting it lets the run go as soon as it does nothing but wait for timers, however soon these are due. @default none */
+  readonly drain?: AbortSignal;
   /** Observers of this run. */
   readonly hooks?: Hooks | readonly Hooks[];
 }
@@ -178,6 +180,7 @@ export function settingsOf(
     hooks: hooksOf(options.hooks),
     ...(callers === undefined ? {} : { callers }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.drain === undefined ? {} : { drain: options.drain }),
   };
 }
 

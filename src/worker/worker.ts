@@ -215,8 +215,11 @@ export class WorkerLoops implements Worker {
     const runner = this.#parts.runners.get(keyText(dispatch));
     if (runner === undefined) return false;
     const { hooks } = this.#parts;
-    const { signal } = this.#release;
-    const handle = await runner.claim(dispatch.runId, { signal, ...(hooks === undefined ? {} : { hooks }) });
+    const handle = await runner.claim(dispatch.runId, {
+      signal: this.#release.signal,
+      drain: this.#intake.signal,
+      ...(hooks === undefined ? {} : { hooks }),
+    });
     try {
       await handle?.result();
     } catch (error) {

@@ -198,6 +198,37 @@ test("SRV-12, SRV-17, E11: a worker that stops takes nothing more, gives its run
   await lab.end();
 });
 
+test("W1, O6: a worker that stops waits for no timer: runs that only sleep, or try again later, are let go at once, and are due elsewhere", async () => {
+  const lab = new WorkerLab();
+  const graph = graphOf({
+    vertices: {
+      start: { to: ["nap", "again"] },
+      nap: { run: (_input, ctx) => ctx.sleep("nap", "20s") },
+      again: {
+        retry: { maxAttempts: 2, backoff: { initial: "25s" } },
+        run: (_input, ctx) => ctx.attempt === 1 ? Promise.reject(new Error("later")) : undefined,
+      },
+    },
+    finish: ["nap", "again"],
+  });
+  const { runner, worker } = await lab.serve(graph, { grace: "5s" });
+  const { runId } = await runner.submit(notes());
+  await lab.pass("1s");
+  assert.equal((await runner.status(runId)).status, "running", "near timers are awaited in the process");
+  const before = lab.clock.now();
+  await lab.clock.drive(worker.stop());
+  assert.equal(lab.clock.now(), before, "no time went by");
+  const { status, reason, owner, recoveries } = await runner.status(runId);
+  assert.deepEqual([status, reason, owner, recoveries], ["interrupted", "sleeping", undefined, 0]);
+
+  await lab.serve(graph);
+  await lab.pass("30s");
+  assert.equal((await runner.status(runId)).status, "completed");
+  const begun = (id: string) => lab.bodies.filter((body) => body.vertexId === id).length;
+  assert.deepEqual([begun("start"), begun("nap"), begun("again")], [1, 2, 2]);
+  await lab.end();
+});
+
 test("W1: a signal that aborts, an asynchronous disposal and a second stop all stop a worker, and leave no listener", async () => {
   const lab = new WorkerLab();
   const forever = graphOf({ vertices: { v: { run: () => new Promise(() => {}) } } });
