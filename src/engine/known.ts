@@ -21,19 +21,22 @@ const WORK = {
   hooks: true,
 } satisfies KnownOptions<keyof WorkOptions>;
 
+const RESUME = {
+  ...WORK,
+  payload: true,
+  wait: true,
+  all: true,
+  answers: true,
+  caller: true,
+  expired: true,
+  takeover: true,
+} satisfies KnownOptions<keyof ResumeOptions>;
+
 const KNOWN = {
   start: { ...SUBMIT, ...WORK, caller: true } satisfies KnownOptions<keyof StartOptions>,
   submit: SUBMIT,
-  resume: {
-    ...WORK,
-    payload: true,
-    wait: true,
-    all: true,
-    answers: true,
-    caller: true,
-    expired: true,
-    takeover: true,
-  } satisfies KnownOptions<keyof ResumeOptions>,
+  // An id that is given once more changes nothing.
+  resume: { ...RESUME, runId: true },
   recover: WORK,
   fork: { state: true, runId: true, tags: true } satisfies KnownOptions<keyof ForkOptions<unknown>>,
 };
