@@ -32,7 +32,9 @@ const RESUME = {
   takeover: true,
 } satisfies KnownOptions<keyof ResumeOptions>;
 
-const KNOWN = {
+type Op = "start" | "submit" | "resume" | "recover" | "fork";
+
+const KNOWN: Readonly<Record<Op, KnownOptions<string>>> = {
   start: { ...SUBMIT, ...WORK, caller: true } satisfies KnownOptions<keyof StartOptions>,
   submit: SUBMIT,
   // An id that is given once more changes nothing.
@@ -50,7 +52,7 @@ const ELSEWHERE = {
 } as const;
 
 /** Refuses an option that nobody reads, such as `runID`: a start under another id than was meant would be another run. */
-export function checkOptions(op: keyof typeof KNOWN, options: object): void {
+export function checkOptions(op: Op, options: object): void {
   const problem = optionProblem(options, KNOWN[op], op === "submit" ? ELSEWHERE.submit : {});
   if (problem !== undefined) throw new ArgumentError(op, problem);
 }
