@@ -175,12 +175,14 @@ export class Served {
     read: (query: Q) => Promise<Page<R>>,
   ): Promise<Page<R>> {
     if (query.graphId !== undefined && !this.serves(query.graphId)) throw new HttpFault("GRAPH_NOT_SERVED");
-    let next = query;
+    // Where one graph is served alone, stores need not look at the rows of others.
+    const [only, ...others] = this.#versions.keys();
+    let next = others.length === 0 && only !== undefined ? { ...query, graphId: only } : query;
     for (;;) {
       const page = await this.#read(next, read);
       const rows = page.rows.filter((row) => this.serves(row.graphId));
       if (rows.length > 0 || page.cursor === undefined) return { ...page, rows };
-      next = { ...query, cursor: page.cursor };
+      next = { ...next, cursor: page.cursor };
     }
   }
 

@@ -8,6 +8,9 @@ import type { Authenticate } from "../../src/http/auth.ts";
 import { listen } from "../../src/http/listen.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { CompiledGraph } from "../../src/model/definition.ts";
+import { memoryStore } from "../../src/store/memory.ts";
+import { aroundStore } from "../../src/testing/around_store.ts";
+import { gate } from "../support/graphs.ts";
 import { approval, type Fault, inStatus, single, site } from "./support.ts";
 import { head, raw } from "./wire.ts";
 
@@ -163,4 +166,33 @@ test("W2: what code of a workflow throws under another state is in no answer", a
   const edited = await s.call<Fault>("PATCH", "/v1/runs/r/state", { body: { set: { xs: ["a", "b"] } } });
   assert.deepEqual([edited.status, edited.body.error.code], [400, "ARGUMENT"]);
   assert.ok(!JSON.stringify(edited.body).includes("hunter2"), JSON.stringify(edited.body));
+});
+
+test("W2: no more requests are made to wait than streams may be open; the next one is answered at once", async () => {
+  const work = gate();
+  await using s = await site([single("slow", () => work.promise)], { events: { limit: 2 } });
+  const start = (runId: string) => s.post("/v1/graphs/slow/runs?wait=60s", { runId });
+  const waiting = [start("a"), start("b")];
+  for (const runId of ["a", "b"]) await inStatus(s, runId, "running");
+  assert.equal((await start("c")).status, 202);
+  work.open();
+  assert.deepEqual((await Promise.all(waiting)).map(({ status }) => status), [200, 200]);
+  assert.equal((await start("d")).status, 200, "those that were answered wait no more");
+});
+
+test("W2: runs of graphs that are not served are not looked through, where one is served alone", async () => {
+  const inner = memoryStore();
+  await using other = await site([approval()], { store: inner, work: false });
+  await using own = await site([single("quick", () => 1)], { store: inner, work: false });
+  await own.post("/v1/graphs/quick/runs", { runId: "q" });
+  for (let i = 0; i < 60; i++) await other.post("/v1/graphs/approval/runs", { input: { question: "?" } });
+  let reads = 0;
+  const store = aroundStore(inner, async ({ apply }) => {
+    reads++;
+    return await apply();
+  });
+  await using s = await site([single("quick", () => 1)], { store, work: false });
+  reads = 0;
+  const { body } = await s.get<{ runs: { runId: string }[]; done: boolean }>("/v1/runs?limit=5");
+  assert.deepEqual([body.runs.map(({ runId }) => runId), body.done, reads], [["q"], true, 1]);
 });

@@ -35,6 +35,8 @@ async function refresh() {
       stale = false;
       const begun = performance.now();
       const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      // What is at another place is another page: this one shows a form that was refused, or somebody is to sign in again.
+      if (answer.redirected) return;
       away.hidden = answer.ok;
       if (!answer.ok) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");

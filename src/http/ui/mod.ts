@@ -121,8 +121,8 @@ async function answered(c: Context<Env, "/runs/:run_id/waits/:wait_id">, visit: 
       ? c.redirect(visit.link("waits?done=answered"), 303)
       : seeRun(c, visit, run_id, "answered");
   } catch (error) {
-    const { status, issues } = refusalOf(error);
-    return await again("The answer was not accepted.", issues, status === 409 ? 409 : 422);
+    const { status, issues, body: { message } } = refusalOf(error);
+    return await again(`The answer was not accepted: ${message}.`, issues, status === 409 ? 409 : 422);
   }
 }
 

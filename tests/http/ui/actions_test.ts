@@ -6,7 +6,7 @@ import { GraphBuilder } from "../../../src/graph/mod.ts";
 import type { CompiledGraph } from "../../../src/model/definition.ts";
 import { memoryStore } from "../../../src/store/memory.ts";
 import { Subgraph, waitsOf } from "../../../tasks/subgraph.ts";
-import { approval, inStatus, type Site, site } from "../support.ts";
+import { approval, inStatus, single, type Site, site, until, Verdict } from "../support.ts";
 import { type Page, unescaped, Visitor } from "./support.ts";
 
 /** What a page says, without its marks. */
@@ -98,4 +98,21 @@ test("W3: what a called run waits for is answered in the run that called it, and
   });
   assert.match(words(answered), /The answer is accepted/);
   assert.deepEqual((await inStatus(s, "p", "completed")).body["state"], { question: "why", approved: true });
+});
+
+test("FC-11, W3: an answer that comes too late is refused with the reason, and with what was sent", async () => {
+  await using s = await site([
+    single("late", (_, ctx) => ctx.waitFor(Verdict, { deadline: "100ms" }), { waits: [Verdict] }),
+  ]);
+  await s.post("/v1/graphs/late/runs", { runId: "r" });
+  await until(async () => (await s.get<{ waits: unknown[] }>("/v1/waits?run_id=r")).body.waits.length > 0);
+  await s.worker!.stop(0);
+  const { rows: [wait] } = await s.runners[0]!.waits({ runId: "r" });
+  await until(() => Promise.resolve(Date.now() > wait!.deadline!));
+  const visitor = new Visitor(s.app);
+  const page = await visitor.open("/ui/waits");
+  const refused = await visitor.submit(page, "Answer", { "value/approve": "true", "value/note": "so late" });
+  assert.equal(refused.status, 409);
+  assert.match(words(refused), /The answer was not accepted: the wait has expired\./);
+  assert.match(refused.text, /so late/);
 });
