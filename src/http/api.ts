@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { Logger } from "../engine/events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Caller } from "./auth.ts";
+import type { ServerInfo } from "./origin.ts";
 import type { Asked } from "./operation.ts";
 import { ErrorBody } from "./schemas.ts";
 import type { Served } from "./served.ts";
@@ -18,6 +19,8 @@ export interface Env {
     mount: string;
     /** Whether a page is asked for, not the API. */
     page: boolean;
+    /** What the server of a request tells of who sends it. */
+    server: ServerInfo;
     /** Who sends the request; absent while it is not known. */
     caller?: Caller;
     /** The code of the error that was answered. */

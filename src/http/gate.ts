@@ -9,7 +9,7 @@ import { FORM, JSON_TYPE, readBody } from "./body.ts";
 import { ResponseError } from "./client.ts";
 import { answerTo, HttpFault } from "./faults.ts";
 import type { Operations } from "./operation.ts";
-import { checkAddress, checkLocal, checkOrigin, checkSamePage } from "./origin.ts";
+import { checkAddress, checkLocal, checkOrigin, checkSamePage, infoFor } from "./origin.ts";
 import { mountOf } from "./paths.ts";
 import { errorPage } from "./ui/error_page.ts";
 import { isPagePath, linkOf } from "./ui/site.ts";
@@ -39,6 +39,7 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
   return async (c, next) => {
     const { raw: request } = c.req;
     checkAddress(request);
+    c.set("server", infoFor(request, c.env));
     if (auth === undefined && !insecure) checkLocal(request, c.env);
     if (c.get("page")) checkSamePage(request);
     else checkOrigin(request, origins);

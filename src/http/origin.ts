@@ -68,13 +68,20 @@ export function isLoopback(host: string): boolean {
 function peerOf(request: Request, env: unknown): string | undefined {
   const { remoteAddr, incoming, requestIP } = (env ?? {}) as ServerInfo;
   const address = typeof requestIP === "function"
-    ? (env as Required<ServerInfo>).requestIP(request)?.address
+    // A request that is not the server's own, as one that was made anew on its way here, may come from anywhere.
+    ? (env as Required<ServerInfo>).requestIP(request)?.address ?? "unknown"
     : remoteAddr?.hostname ?? incoming?.socket?.remoteAddress;
   return typeof address === "string" ? address : undefined;
 }
 
+/** What tells of a request that was made anew what its server told of the one that came. */
+export function infoFor(request: Request, env: unknown): ServerInfo {
+  const hostname = peerOf(request, env);
+  return hostname === undefined ? {} : { remoteAddr: { hostname } };
+}
+
 /** What a server hands over with a request: Deno's information on it, Bun's server, or what Hono's server for Node has. */
-interface ServerInfo {
+export interface ServerInfo {
   readonly remoteAddr?: { readonly hostname?: unknown };
   requestIP?(request: Request): { readonly address: unknown } | null;
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: unknown } };

@@ -70,7 +70,7 @@ function clientOf(c: Context<Env>, answer: Answer): Client {
     const headers = new Headers(page.headers);
     for (const name of OF_THE_MESSAGE) headers.delete(name);
     new Headers(init?.headers).forEach((value, name) => headers.set(name, value));
-    return await answer(new Request(url, { ...init, headers }), c.env);
+    return await answer(new Request(url, { ...init, headers }), c.get("server"));
   };
   return createClient(new URL(page.url).origin, { fetch: ask as typeof fetch });
 }

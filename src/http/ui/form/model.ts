@@ -1,5 +1,6 @@
 /** The fields of a form from a JSON Schema. The same schema always makes the same fields, whatever else happened. */
 
+import type { Json } from "../../../model/json.ts";
 import { entriesFor, initialEntries } from "./entries.ts";
 import {
   type Choice,
@@ -13,7 +14,7 @@ import {
   type VariantsField,
 } from "./fields.ts";
 import { choicesOf, discriminatorOf, isNull, MAX_CHOICES } from "./choices.ts";
-import { isObject, type Place, propertiesOf, requiredOf, Schemas, tagOf } from "./schema.ts";
+import { isObject, type Place, propertiesOf, requiredOf, type Schema, Schemas, tagOf } from "./schema.ts";
 import { sketchOf } from "./sketch.ts";
 import {
   describe,
@@ -45,6 +46,7 @@ const ROOT: At = { name: "value", path: [], label: UNTITLED, required: true };
 
 class Builder {
   readonly schemas: Schemas;
+  readonly #initials = new WeakMap<object, { readonly initial: Json | undefined }>();
   #fieldsLeft = MAX_FIELDS;
   #choicesLeft = MAX_CHOICES * 10;
 
@@ -55,13 +57,22 @@ class Builder {
   /** The field of a schema, with the default that it can be filled with; another one is told in words. */
   field(schema: unknown, place: Place | undefined, at: At, depth: number): Field {
     const told = place?.schema ?? (isObject(schema) ? schema : {});
-    const initial = initialOf(told);
+    const initial = this.#initialOf(told);
     const plain = this.#fieldOf(place, { ...at, ...describe(told, at) }, depth);
     const full = initial === undefined ? plain : { ...plain, initial };
     const isFilled = initial !== undefined && entriesFor(full, initial) !== undefined;
     const field = explained(isFilled ? full : plain);
     if (field.required || !("default" in told) || isFilled && !mayBeEmptied(field)) return field;
     return { ...field, ...helpOf(field.help, `If left out: ${shownValue(told["default"])}`) };
+  }
+
+  /** A default. References can make a large one stand in many places. */
+  #initialOf(schema: Schema): Json | undefined {
+    const key = schema["default"];
+    if (typeof key !== "object" || key === null) return initialOf(schema);
+    const known = this.#initials.get(key) ?? { initial: initialOf(schema) };
+    this.#initials.set(key, known);
+    return known.initial;
   }
 
   #fieldOf(place: Place | undefined, at: Common, depth: number): Field {

@@ -148,13 +148,15 @@ const WORDS = new Map<unknown, string>([
 
 /** A default; nothing when there is none or it is too much to be filled in. */
 export function initialOf({ default: initial }: Schema): Json | undefined {
-  if (initial === undefined || !isShallow(initial)) return undefined;
+  if (initial === undefined || !isSmall(initial)) return undefined;
   return JSON.stringify(initial).length <= MAX_INITIAL ? initial as Json : undefined;
 }
 
-function isShallow(value: unknown, depth = 0): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return depth < 50 && Object.values(value).every((inner) => isShallow(inner, depth + 1));
+/** Whether it is neither deep nor long; one that is long is not looked at to its end. */
+function isSmall(value: unknown, depth = 0, room = { left: MAX_INITIAL }): boolean {
+  room.left -= typeof value === "string" ? value.length : 1;
+  if (typeof value !== "object" || value === null) return room.left >= 0;
+  return depth < 50 && Object.values(value).every((inner) => isSmall(inner, depth + 1, room));
 }
 
 /** Help that says all of the texts, each in a line of its own. */

@@ -1,5 +1,7 @@
 /** Texts of schemas as people see them: whoever wrote them cannot make them endless or disguise them. */
 
+import { jsonText } from "../json_text.ts";
+
 /** Characters that are not seen, or that turn the direction of what stands beside them. */
 const UNSEEN = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/gu;
 
@@ -19,5 +21,6 @@ export function shownValue(value: unknown, max = 200): string {
   if (typeof value === "string" && value !== "") return shownName(value);
   const { $date, $bigint = $date } = Object(value) as Readonly<Record<string, unknown>>;
   if (typeof $bigint === "string") return shownName($bigint);
-  return shown(JSON.stringify(value) ?? String(value), max);
+  const { text, cut } = jsonText(value, max);
+  return shown(cut ? `${text}…` : text === "" ? String(value) : text, max);
 }

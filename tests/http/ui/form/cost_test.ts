@@ -46,6 +46,11 @@ const SCHEMAS: Readonly<Record<string, unknown>> = {
       },
     },
   },
+  "a large default in many places": {
+    type: "object",
+    properties: propertiesOf(199, () => ({ $ref: "#/$defs/a" })),
+    $defs: { a: { default: { deep: keywords(60_000, (i) => ({ i })) } } },
+  },
 };
 
 for (const [what, schema] of Object.entries(SCHEMAS)) {
