@@ -40,13 +40,19 @@ export function modelOf(schema: unknown): Field {
   return builder.field(schema, builder.schemas.root, ROOT, 0);
 }
 
+/** A default, if a form can be filled with it, and in words. */
+interface Default {
+  readonly initial: Json | undefined;
+  readonly text: string;
+}
+
 type At = Pick<Common, "name" | "path" | "label" | "required">;
 
 const ROOT: At = { name: "value", path: [], label: UNTITLED, required: true };
 
 class Builder {
   readonly schemas: Schemas;
-  readonly #initials = new WeakMap<object, { readonly initial: Json | undefined }>();
+  readonly #defaults = new WeakMap<object, Default>();
   #fieldsLeft = MAX_FIELDS;
   #choicesLeft = MAX_CHOICES * 10;
 
@@ -57,22 +63,24 @@ class Builder {
   /** The field of a schema, with the default that it can be filled with; another one is told in words. */
   field(schema: unknown, place: Place | undefined, at: At, depth: number): Field {
     const told = place?.schema ?? (isObject(schema) ? schema : {});
-    const initial = this.#initialOf(told);
+    const { initial, text } = this.#defaultOf(told);
     const plain = this.#fieldOf(place, { ...at, ...describe(told, at) }, depth);
     const full = initial === undefined ? plain : { ...plain, initial };
     const isFilled = initial !== undefined && entriesFor(full, initial) !== undefined;
     const field = explained(isFilled ? full : plain);
     if (field.required || !("default" in told) || isFilled && !mayBeEmptied(field)) return field;
-    return { ...field, ...helpOf(field.help, `If left out: ${shownValue(told["default"])}`) };
+    return { ...field, ...helpOf(field.help, `If left out: ${text}`) };
   }
 
   /** A default. References can make a large one stand in many places. */
-  #initialOf(schema: Schema): Json | undefined {
+  #defaultOf(schema: Schema): Default {
     const key = schema["default"];
-    if (typeof key !== "object" || key === null) return initialOf(schema);
-    const known = this.#initials.get(key) ?? { initial: initialOf(schema) };
-    this.#initials.set(key, known);
-    return known.initial;
+    const large = typeof key === "object" && key !== null ? key : undefined;
+    const known = large === undefined ? undefined : this.#defaults.get(large);
+    if (known !== undefined) return known;
+    const found = { initial: initialOf(schema), text: key === undefined ? "" : shownValue(key) };
+    if (large !== undefined) this.#defaults.set(large, found);
+    return found;
   }
 
   #fieldOf(place: Place | undefined, at: Common, depth: number): Field {
