@@ -45,11 +45,9 @@ async function serveOn(store: Store, db: string, host: string): Promise<void> {
     compile: { provide: (cls) => ledger.watch(new cls(desk)), hooks: ledger.hooks },
   } satisfies ServeOptions;
 
-  const ending = new AbortController();
   const app = createApp({
     ...served,
     expose: { causes: true }, // whoever is let in may see what was thrown
-    signal: ending.signal,
     ...(token ? { auth: tokenAuth(token) } : {}),
   });
   await using server = await listen(app, { hostname: host, port: Number(PORT) });
@@ -60,8 +58,7 @@ async function serveOn(store: Store, db: string, host: string): Promise<void> {
   console.log(`  API        ${server.url}/v1`);
   console.log(`  OpenAPI    ${server.url}/v1/openapi.json`);
 
-  await worker.stopped; // by a signal: it has let its runs go
-  ending.abort(); // event streams end, so that the server can close
+  await worker.stopped; // by a signal; then the server closes, and the streams of its readers end
 }
 
 try {

@@ -110,23 +110,8 @@ async function overHttp(
 ): Promise<OverHttp> {
   if (port === undefined) return { [Symbol.asyncDispose]: async () => {} };
   const { createApp, listen } = await import("../../http/mod.ts");
-  const ending = new AbortController();
   // Whoever is on this machine can read the file as well.
-  const app = createApp({
-    store,
-    runners,
-    signal: ending.signal,
-    expose: { causes: true },
-    logger: cli.logger,
-  });
-  const server = await listen(app, { port });
-  return {
-    url: server.url,
-    async [Symbol.asyncDispose]() {
-      ending.abort();
-      await server.close();
-    },
-  };
+  return await listen(createApp({ store, runners, expose: { causes: true }, logger: cli.logger }), { port });
 }
 
 /** A line for every run that is taken, comes to an end or a pause, or is left. */
