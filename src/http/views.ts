@@ -16,7 +16,7 @@ export interface Sight {
 }
 
 /** The bookkeeping of a run, without the digest of its input: whoever may not see a value may not test guesses of it. */
-export function runInfo({ inputDigest: _, ...run }: RunRecord): wire.RunInfo {
+function runInfo({ inputDigest: _, ...run }: RunRecord): wire.RunInfo {
   return run;
 }
 

@@ -98,3 +98,20 @@ export function alert(text: string | undefined): Html {
   return text === undefined ? markup`` : markup`<p class="alert" role="alert">${text}</p>
 `;
 }
+
+/** A list to choose from. */
+export function select(label: string, name: string, chosen: string, options: readonly string[]): Html {
+  const entries = ["", ...options].map((value) => {
+    const text = value === "" ? "any" : value;
+    return value === chosen
+      ? markup`<option value="${value}" selected>${text}</option>`
+      : markup`<option value="${value}">${text}</option>`;
+  });
+  return markup`<div class="field"><label for="${name}">${label}</label>
+<select id="${name}" name="${name}">${entries}</select></div>`;
+}
+
+/** The fields of a form that hold something: those that were left alone are empty. */
+export function given(fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
+}

@@ -2,7 +2,7 @@ import type { InterruptReason, RunStatus } from "../../model/run.ts";
 import { bodyOf } from "../client.ts";
 import type { RunRow } from "../wire.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
-import { live, page, table } from "./page.ts";
+import { given, live, page, select, table } from "./page.ts";
 import type { Visit } from "./site.ts";
 import { badge, time } from "./words.ts";
 
@@ -33,8 +33,6 @@ export async function runsPage(visit: Visit, filter: RunFilter): Promise<Html> {
   const { api, link } = visit;
   const { graph_id = "", status = "", tag = "", cursor = "" } = filter;
   const { graphs } = await bodyOf(api.v1.graphs.$get());
-  const given = (fields: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
   // What is no stand of a run is for the API to refuse.
   const stand = Object.hasOwn(STANDS, status) ? STANDS[status]! : given({ status });
   const query = { ...given({ graph_id, tag, cursor }), ...stand, limit: "50" };
@@ -79,16 +77,4 @@ function row({ link }: Visit, run: RunRow): readonly unknown[] {
     time(run.createdAt),
     time(run.updatedAt),
   ];
-}
-
-/** A list to choose from. */
-export function select(label: string, name: string, chosen: string, options: readonly string[]): Html {
-  const entries = ["", ...options].map((value) => {
-    const text = value === "" ? "any" : value;
-    return value === chosen
-      ? markup`<option value="${value}" selected>${text}</option>`
-      : markup`<option value="${value}">${text}</option>`;
-  });
-  return markup`<div class="field"><label for="${name}">${label}</label>
-<select id="${name}" name="${name}">${entries}</select></div>`;
 }

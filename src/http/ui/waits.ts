@@ -2,8 +2,7 @@ import { bodyOf } from "../client.ts";
 import type { InboxWait, RunBody, RunWait } from "../wire.ts";
 import { fieldsOf, type Filled } from "./form/mod.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
-import { alert, facts, live, notice, page } from "./page.ts";
-import { select } from "./run_list.ts";
+import { alert, facts, given, live, notice, page, select } from "./page.ts";
 import type { Visit } from "./site.ts";
 import { counted, infoBlock, nameOf, time } from "./words.ts";
 
@@ -26,8 +25,6 @@ const UNFOLDED = 3;
 export async function inboxPage(visit: Visit, filter: WaitFilter, done: string | undefined): Promise<Html> {
   const { api, link } = visit;
   const { graph_id = "", run_id = "", name = "", cursor = "" } = filter;
-  const given = (fields: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
   const { graphs } = await bodyOf(api.v1.graphs.$get());
   const query = { ...given({ graph_id, run_id, name, cursor }), limit: String(MOST) };
   const { waits, next_cursor } = await bodyOf(api.v1.waits.$get({ query }));

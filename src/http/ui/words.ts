@@ -14,7 +14,7 @@ export function time(at: number): Html {
 }
 
 /** What a run is at, in one word. */
-export function standOf(run: { readonly status: RunStatus; readonly reason?: InterruptReason }): string {
+function standOf(run: { readonly status: RunStatus; readonly reason?: InterruptReason }): string {
   return run.status === "interrupted" ? run.reason ?? run.status : run.status;
 }
 
@@ -37,7 +37,7 @@ export function nameOf({ vertexId, item }: { readonly vertexId: string; readonly
 }
 
 /** A value as JSON that can be read; a long one is cut. */
-export function valueText(value: unknown): string {
+function valueText(value: unknown): string {
   const { text, cut } = jsonText(value, LONGEST, "  ");
   return cut ? `${text}${MORE}` : text;
 }
