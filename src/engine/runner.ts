@@ -63,6 +63,7 @@ export class Runner<S, I = unknown> {
   readonly #loader: Loader<S>;
   readonly #claims: Claims<S>;
   readonly #answering: Answering<S>;
+  #input: { readonly schema: unknown } | undefined;
 
   /** @internal */
   constructor(engine: Engine<S>, store: Store, validator: StateValidator<S>) {
@@ -86,7 +87,7 @@ export class Runner<S, I = unknown> {
 
   /** The JSON Schema of the inputs that runs are started with, for forms; `undefined` where the schema has none. */
   get inputSchema(): unknown {
-    return jsonSchemaOf(this.#engine.graph.schema);
+    return (this.#input ??= { schema: jsonSchemaOf(this.#engine.graph.schema) }).schema;
   }
 
   /** The graph as plain JSON: exactly what its version is made of, with labels. */

@@ -17,8 +17,8 @@ import { isPagePath, linkOf } from "./ui/site.ts";
 /**
  * What every request passes, in this order, whether there is a route for it or not:
  *
- * 1. Is it to an address at all? Where nobody is authenticated: is it from this machine? And does no page of another origin make it? A form of the
- *    dashboard must come from one of its pages.
+ * 1. Is it to an address at all? Where nobody is authenticated: is it from this machine? And does no page of another
+ *    origin make it? A form of the dashboard must come from one of its pages.
  * 2. Who sends it? Nothing of the store is read, and nothing of the body, before that is known.
  * 3. Its body is read and counted. What it holds is judged by the route.
  */

@@ -196,6 +196,7 @@ test("OBS-27, OBS-28: a topology is shown of each version that is served, as JSO
     const { input, ...topology } = body as { readonly input: { readonly required: unknown } };
     assert.deepEqual(topology, JSON.parse(JSON.stringify(runner.topology())));
     assert.deepEqual(input.required, ["question"], "and the schema of its input");
+    assert.equal(runner.inputSchema, runner.inputSchema, "which is made once");
   }
   const unserved = await s.get<Fault>("/v1/graphs/approval/topology?version=1");
   assert.deepEqual([unserved.status, unserved.body.error.code], [404, "GRAPH_NOT_SERVED"]);
