@@ -12,7 +12,11 @@ import { ignore, isThenable } from "./thenable.ts";
  * 1. Vertices are routed in ascending id; the first halt ends it.
  * 2. A vertex that failed under a route takes only that route; otherwise its static edges or its `pick`.
  * 3. `pick` sees the state after every reducer of the step.
- * 4. A join enters the frontier when no edge that has not arrived can arrive any more, and consumes its arrivals.
+ * 4. A join enters the frontier when nothing holds it up any more, and consumes its arrivals. What is outstanding holds
+ *    it up when it is or leads to, but for through the join itself, a source whose edge has not arrived: a vertex of the
+ *    next frontier, or another waiting join. Joins that only hold each other up run together.
+ * 5. Nothing depends on the order in which joins are judged: whether one vertex leads to another is fixed by the graph,
+ *    so a join that enters the frontier holds up the same joins as before.
  */
 export type RoutingResult =
   | {
@@ -113,15 +117,9 @@ export function nextFrontier<S>(
   }
   if (waiting === undefined) return { frontier: sorted(frontier), arrivals: NONE };
 
-  for (
-    let ready = readyJoins(graph, frontier, waiting);
-    ready.length > 0;
-    ready = readyJoins(graph, frontier, waiting)
-  ) {
-    for (const join of ready) {
-      waiting.delete(join);
-      frontier.add(join);
-    }
+  for (const join of readyJoins(graph, frontier, waiting)) {
+    waiting.delete(join);
+    frontier.add(join);
   }
   const arrivals = sorted(waiting.keys()).map((join) => [join, sorted(waiting.get(join)!)] as const);
   return { frontier: sorted(frontier), arrivals: new Map(arrivals) };
@@ -129,49 +127,34 @@ export function nextFrontier<S>(
 
 const NONE: ReadonlyMap<string, readonly string[]> = new Map();
 
-/**
- * The waiting joins that nothing outstanding can reach. Of several, those that lie behind another one wait for it;
- * joins that lie behind each other are resolved by the smallest id.
- */
+/** The waiting joins that nothing holds up, and the knots of those that only hold each other up. */
 function readyJoins<S>(
   graph: CompiledGraph<S>,
   frontier: ReadonlySet<string>,
   waiting: ReadonlyMap<string, ReadonlySet<string>>,
 ): readonly string[] {
-  const reachable = reach(graph, frontier, waiting);
-  const candidates = sorted(waiting.keys()).filter((join) => {
-    const arrived = waiting.get(join)!;
-    return graph.vertices.get(join)!.sources.every((s) => s === join || arrived.has(s) || !reachable.has(s));
+  const isBlocked = new Set<string>();
+  const holders = new Map<string, readonly string[]>();
+  for (const [join, arrived] of waiting) {
+    const { sources, ancestors } = graph.vertices.get(join)!;
+    const outstanding = sources.filter((s) => s !== join && !arrived.has(s)).map(ancestors);
+    const isHolder = (id: string) => id !== join && outstanding.some((leading) => leading.has(id));
+    for (const id of frontier) if (isHolder(id)) isBlocked.add(join);
+    holders.set(join, [...waiting.keys()].filter(isHolder));
+  }
+  const knots = new Map([...waiting.keys()].map((join) => [join, closure(join, holders)]));
+  return [...waiting.keys()].filter((join) => {
+    const knot = knots.get(join)!;
+    return [...knot].every((other) => !isBlocked.has(other) && knots.get(other)!.has(join));
   });
-  // A join that is about to run holds nothing up: what lies behind it is behind all that it is behind.
-  const waitingOn = new Map([...waiting].filter(([join]) => !candidates.includes(join)));
-  const after = new Map(candidates.map((join) => [join, reach(graph, new Set([join]), waitingOn)]));
-  const isBehind = (join: string, other: string) =>
-    join !== other && graph.vertices.get(join)!.sources.some((s) => after.get(other)!.has(s));
-  const free = candidates.filter((join) => !candidates.some((other) => isBehind(join, other)));
-  if (free.length > 0) return free;
-  const knotted = candidates.filter((join) =>
-    candidates.every((other) => !isBehind(join, other) || isBehind(other, join))
-  );
-  return (knotted.length > 0 ? knotted : candidates).slice(0, 1);
 }
 
-/** Everything that may still run: the start and all that edges lead to from it, not going on behind a waiting join. */
-function reach<S>(
-  graph: CompiledGraph<S>,
-  start: ReadonlySet<string>,
-  waiting: ReadonlyMap<string, unknown>,
-): ReadonlySet<string> {
-  const seen = new Set(start);
-  const queue = [...start];
-  for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-    for (const to of graph.vertices.get(id)!.targets) {
-      if (seen.has(to)) continue;
-      seen.add(to);
-      if (!waiting.has(to)) queue.push(to);
-    }
-  }
-  return seen;
+/** The join and whatever holds it up, directly or through others. */
+function closure(join: string, holders: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+  const all = new Set([join]);
+  // What is added while a set is gone through is gone through, too.
+  for (const id of all) for (const holder of holders.get(id)!) all.add(holder);
+  return all;
 }
 
 function sorted(ids: Iterable<string>): string[] {

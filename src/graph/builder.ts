@@ -20,6 +20,7 @@ import { compareIds, isId } from "../model/ids.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { KNOWN_ROUTE } from "../model/policy_options.ts";
 import type { Schema } from "../model/schema.ts";
+import { ancestorsOf } from "./ancestors.ts";
 import { versionOf } from "./canonical.ts";
 import { frozenMap, frozenSet } from "./frozen.ts";
 import {
@@ -74,7 +75,7 @@ export interface GraphContents {
 /** A vertex before its edges are known. */
 type AddedVertex<S> = Omit<
   CompiledVertex<S>,
-  "finish" | "edges" | "condition" | "sources" | "targets"
+  "finish" | "edges" | "condition" | "sources" | "targets" | "ancestors"
 >;
 
 /** A vertex as the implementation sees it: its types have been checked by the overloads, its values have not. */
@@ -339,6 +340,7 @@ export class GraphBuilder<S, I = unknown> {
             condition: this.#conditions.get(id),
             sources: Object.freeze(sources.get(id) ?? []),
             targets: Object.freeze([...new Set(targetsOf(id))].sort(compareIds)),
+            ancestors: ancestorsOf(id, sources),
           }),
         ];
       }),

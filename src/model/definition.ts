@@ -183,6 +183,8 @@ export interface CompiledVertex<S> {
   readonly sources: readonly string[];
   /** Every distinct vertex that this one has an edge of any kind to, sorted. */
   readonly targets: readonly string[];
+  /** The vertices that are or lead to a vertex, over edges of every kind, but not through this one. */
+  readonly ancestors: (of: string) => ReadonlySet<string>;
 }
 
 /** A conditional edge. */

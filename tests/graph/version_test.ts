@@ -226,3 +226,23 @@ test("H3: error routes that have changed places are a difference", () => {
     "the error route a -> b was removed",
   );
 });
+
+test("a graph that uses nothing new keeps its hash (H3)", () => {
+  assert.equal(
+    chain().build(ABC).version,
+    "de3b39b5c4592a538d27a4b9a47bf47f90ea074d0c0b845bd3f33369868de0a2:0",
+  );
+  const everything = newBuilder({ version: 3 })
+    .addVertex(vertex("start", { onError: [{ route: "y" }, { route: "x" }, { route: "y" }] }))
+    .addVertex(vertex("x", { label: "X" })).addVertex(vertex("y"))
+    .addVertex({ id: "m", task: Echo, each: (s) => [s.count], reduce: () => {} })
+    .addVertex(vertex("j", { join: "all" }))
+    .addEdge("start", "y").addEdge("start", "x").addEdge("start", "m").addEdge("start", "x")
+    .addEdge("x", "j").addEdge("y", "j").addEdge("m", "j")
+    .addConditionalEdge("j", { targets: ["x", "start", "j"], pick: () => "x" })
+    .build({ entry: "start", finish: ["x", "j"] });
+  assert.equal(
+    everything.version,
+    "225fd0df5cf35d106dbe9c8a4325311544a7d33431354126d158b2a0d1852c59:3",
+  );
+});
