@@ -13,8 +13,10 @@ export interface Mailbox {
   /** The version of the graph that the run was begun under. */
   readonly graphVersion: string;
   readonly owner?: string;
-  /** When an unowned run is due. Never present together with `owner`. */
+  /** When an unowned run is due; {@link dueAtOnce} where that is now. Never present together with `owner`. */
   readonly wake?: number;
+  /** When the run is over at the latest, for those who judge without its record. */
+  readonly deadline?: number;
   /** Accepted answers that no record holds yet, in the order of acceptance. */
   readonly answers: readonly PostedAnswer[];
   readonly cancel?: { readonly reason: string; readonly at: number };
@@ -31,6 +33,7 @@ const shape = z.object({
   graphVersion: z.string(),
   owner: z.string().exactOptional(),
   wake: z.number().exactOptional(),
+  deadline: z.number().exactOptional(),
   answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
   cancel: z.object({ reason: z.string(), at: z.number() }).exactOptional(),
 });
@@ -57,6 +60,17 @@ export function decodeMailbox(bytes: Uint8Array, codec: Codec, runId: string): M
     });
   }
 }
+
+/**
+ * The wake of a run that is due now: a time early in 1970, so that it is due whatever a clock says later; the older it is
+ * the sooner it comes.
+ */
+export function dueAtOnce(now: number): number {
+  return Math.min(LAST_AT_ONCE, Math.max(0, Math.floor(now / 1_000)));
+}
+
+/** No wake that is a time is as early as this. */
+export const LAST_AT_ONCE = 100_000_000_000;
 
 const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
   [
@@ -85,7 +99,7 @@ export function mailboxAfter(
   write: { readonly events: readonly RecordEvent[]; readonly wake?: number | undefined },
 ): Mailbox | undefined {
   if (!write.events.some(movesMailbox)) return undefined;
-  const { owner, status, caller } = checkpoint.run;
+  const { owner, status, caller, deadline, updatedAt } = checkpoint.run;
   const ended = status === "completed" || status === "cancelled";
   const open = new Set<string>();
   for (const x of checkpoint.executions.values()) {
@@ -98,8 +112,9 @@ export function mailboxAfter(
     graphVersion: checkpoint.run.graphVersion,
     ...(owner === undefined ? {} : { owner }),
     ...(owner === undefined && write.wake !== undefined && !ended && caller === undefined
-      ? { wake: write.wake }
+      ? { wake: write.wake <= updatedAt ? dueAtOnce(updatedAt) : write.wake }
       : {}),
+    ...(deadline === undefined ? {} : { deadline }),
     answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),
     ...(content?.cancel === undefined || ended ? {} : { cancel: content.cancel }),
   };

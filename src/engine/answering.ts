@@ -5,10 +5,11 @@ import {
   GraphMismatchError,
   isSuperstepError,
 } from "../errors.ts";
+import { dueAtOnce } from "../checkpoint/mailbox.ts";
 import { shown } from "../graph/policies.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
-import { cancelled, checkedAnswer, listed, refusal } from "./answers.ts";
+import { cancelled, checkedAnswer, listed, refusal, tooLate } from "./answers.ts";
 import type { Engine } from "./engine.ts";
 import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
@@ -145,13 +146,16 @@ export class Answering<S> {
     try {
       await log.post(runId, found, async (mailbox) => {
         if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);
+        if ((mailbox.deadline ?? Infinity) <= at) throw tooLate(runId, waitId);
         // Another version of the code may check answers in another way; loading says what differs.
         if (mailbox.graphVersion !== graph.version) await this.#loader.load(runId, { state: false });
         return {
           mailbox: {
             ...mailbox,
             answers: [...mailbox.answers, { waitId, value: answer, at }],
-            ...(mailbox.owner === undefined ? { wake: Math.min(at, mailbox.wake ?? at) } : {}),
+            ...(mailbox.owner === undefined
+              ? { wake: Math.min(dueAtOnce(at), mailbox.wake ?? Infinity) }
+              : {}),
           },
           closed: [{ runId, waitId, openedAt, reason: "answered", revision: head.position.revision }],
           graphId,

@@ -63,6 +63,7 @@ export function resumeAnswers<S>(
       `it is answered in the run that called it, ${caller.runId}`,
     );
   }
+  if (gives && !called && (checkpoint.run.deadline ?? Infinity) <= now) throw tooLate(runId, undefined);
   if (options.expired !== undefined && !called) {
     throw new ArgumentError(
       "resume",
@@ -116,6 +117,11 @@ export function resumeAnswers<S>(
 /** The refusal of an answer to a run that is cancelled, or about to be. */
 export function cancelled(runId: string, waitId: string): AnswerError {
   return new AnswerError("closed", runId, waitId, "the run was cancelled");
+}
+
+/** The refusal of an answer to a run whose deadline has passed, whether or not that is recorded. */
+export function tooLate(runId: string, waitId: string | undefined): AnswerError {
+  return new AnswerError("expired", runId, waitId, "the deadline of its run has passed");
 }
 
 /** Open waits for a message. */

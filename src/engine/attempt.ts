@@ -22,6 +22,7 @@ export class Attempt {
   readonly #info: AttemptInfo;
   readonly #done: (settlement: Settlement) => void;
   #startedAt = NaN;
+  #begunAt = NaN;
   #timer: Timer | undefined;
   #ended = false;
 
@@ -47,16 +48,14 @@ export class Attempt {
   /** From now on its time counts. */
   begin(): void {
     this.#startedAt = this.#info.runtime.now();
+    this.#begunAt = this.#info.runtime.elapsed();
   }
 
   /** Runs the body, within `enclosed` where something surrounds it. */
   run(enclosed?: (body: () => unknown) => unknown): void {
     const limit = this.#limit();
     if (limit !== undefined) {
-      this.#timer = this.#info.runtime.wakeAt(
-        this.#startedAt + Math.max(0, limit.ms),
-        () => this.#timeOut(limit),
-      );
+      this.#timer = this.#info.runtime.wakeIn(limit.ms, () => this.#timeOut(limit));
     }
     void this.#run(enclosed);
   }
@@ -139,8 +138,13 @@ export class Attempt {
   }
 
   #times() {
-    const endedAt = this.#info.runtime.now();
-    return { startedAt: this.#startedAt, endedAt, attempt: this.#context.attempt };
+    const { runtime } = this.#info;
+    return {
+      startedAt: this.#startedAt,
+      endedAt: runtime.now(),
+      tookMs: Math.round(runtime.elapsed() - this.#begunAt),
+      attempt: this.#context.attempt,
+    };
   }
 
   #limit(): { readonly scope: "attempt" | "total"; readonly ms: number; readonly of: number } | undefined {
@@ -182,7 +186,13 @@ export interface AttemptInfo extends BodyInfo {
 
 /** How an attempt ended. */
 export type Settlement =
-  & { readonly startedAt: number; readonly endedAt: number; readonly attempt: number }
+  & {
+    readonly startedAt: number;
+    readonly endedAt: number;
+    /** How long the body was at work, however the clock was set meanwhile. */
+    readonly tookMs: number;
+    readonly attempt: number;
+  }
   & (
     | { readonly kind: "done"; readonly output: unknown }
     | { readonly kind: "suspended" }

@@ -13,6 +13,7 @@ import type { RunEvent, VertexStart } from "./events.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { type PlannedExecution, planStep, type StepPlan } from "./plan.ts";
 import { type Fault, giveUp, judge } from "./policy.ts";
+import { runTime } from "./run_time.ts";
 import { stepVertices } from "./superstep.ts";
 
 /**
@@ -131,7 +132,7 @@ export class Bodies<S> {
       this.#prepared.delete(key);
       const x = this.#desk.cursor().checkpoint.executions.get(key) ?? prepared?.execution ??
         (planned && freshExecution(planned.vertexId, planned.item));
-      if (x?.status === "backoff" && (x.nextAt ?? 0) > this.#engine.runtime.now()) continue;
+      if (x?.status === "backoff" && (x.nextAt ?? 0) > this.#now()) continue;
       this.#ready.delete(key);
       if (planned === undefined || x === undefined || this.#attempts.has(key)) continue;
       if (prepared?.execution === x) this.#start(key, x, prepared.attempt);
@@ -257,7 +258,7 @@ export class Bodies<S> {
     const id = idempotencyKey(run.graphId, run.runId, nextStep, of.vertexId, of.item);
     const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
     const newId = waitIdOf(run.runId, id, wait, refusals);
-    const at = this.#engine.runtime.now();
+    const at = this.#now();
     this.#desk.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
     this.#stale.add(key);
   }
@@ -272,7 +273,7 @@ export class Bodies<S> {
     }
     const of = refOf(x);
     const { startedAt, endedAt: at, attempt } = settlement;
-    const spentMs = x.spentMs + Math.max(0, at - startedAt);
+    const spentMs = x.spentMs + settlement.tookMs;
     const fault = this.#faultOf(x, settlement);
     if (fault !== undefined) {
       this.#judge(key, x, fault, startedAt, spentMs);
@@ -307,14 +308,15 @@ export class Bodies<S> {
   #judge(key: string, x: Execution, fault: Fault, startedAt: number, spentMs: number): void {
     const { runtime, graph } = this.#engine;
     const vertex = graph.vertices.get(x.vertexId)!;
-    const verdict = judge(vertex, fault, { now: runtime.now(), random: runtime.random(), spentMs });
+    const now = this.#now();
+    const verdict = judge(vertex, fault, { now, random: runtime.random(), spentMs });
     if (verdict.kind === "failed") return this.#giveUp(x, fault, startedAt, verdict);
     const of = refOf(x);
     const { failure, nextAt } = verdict;
     this.#desk.note({
       type: "attempt_failed",
       ...of,
-      at: runtime.now(),
+      at: now,
       failure,
       nextAt,
       spentMs: verdict.spentMs,
@@ -338,6 +340,10 @@ export class Bodies<S> {
       failure: verdict.failure,
       ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
     });
+  }
+
+  #now(): number {
+    return runTime(this.#engine.runtime, this.#desk.cursor().checkpoint.run);
   }
 
   #isOpen(key: string, waitId: string): boolean {

@@ -15,6 +15,7 @@ import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
 import type { RunResult } from "./result.ts";
+import { runTime } from "./run_time.ts";
 import { pausedFailures } from "./step.ts";
 import { inlineMs, nextDue } from "./superstep.ts";
 import { isAlive, vacate } from "./vacancy.ts";
@@ -84,7 +85,7 @@ export class Claims<S> {
   ): readonly RecordEvent[] | undefined {
     const { checkpoint, mailbox } = cursor;
     const { runtime, graph, limits } = this.#engine;
-    const now = runtime.now();
+    const now = runTime(runtime, checkpoint.run);
     const answers = resumeAnswers(graph, cursor, options, now);
     const failed = retry ? pausedFailures(checkpoint) : [];
     const halted = retry && checkpoint.halt !== undefined;
@@ -208,12 +209,12 @@ export class Claims<S> {
     if (run.status === "completed" || run.status === "cancelled") return undefined;
     const { wake } = cursor.mailbox.content;
     // A run that is put off after a crash waits its time, also when somebody follows it.
-    if ((wake ?? 0) > runtime.now()) return undefined;
+    const now = runTime(runtime, run);
+    if ((wake ?? 0) > now) return undefined;
     const former = await vacate(this.#engine, cursor.checkpoint);
     const recoveries = run.recoveries + 1;
     if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
-      const later = runtime.now() + recoveryDelay(recoveries, runtime.random());
-      await log.defer(cursor, former.absent, later);
+      await log.defer(cursor, former.absent, now + recoveryDelay(recoveries, runtime.random()));
       return undefined;
     }
     const facts = this.resumeFacts(cursor, owner, options, false);
@@ -236,7 +237,7 @@ export class Claims<S> {
         throw new RunAbortedError(runId, cursor.checkpoint.run.revision, { cause: options.signal.reason });
       }
       await new Promise<void>((resolve) => {
-        const timer = runtime.wakeAt(runtime.now() + POLL_MS / 4, done);
+        const timer = runtime.wakeIn(POLL_MS / 4, done);
         const { signal } = options;
         signal?.addEventListener("abort", done);
         function done(): void {

@@ -17,6 +17,7 @@ import { type Hooks, notify, type RunEvent } from "./events.ts";
 import { isOutcome, takeIn } from "./inbox.ts";
 import { Latch } from "./latch.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
+import { runTime } from "./run_time.ts";
 import { type Command, type Limits, nextDue, transition } from "./superstep.ts";
 
 /**
@@ -92,23 +93,22 @@ export class Coordinator<S> implements OwnedRun {
   async claim(claim: Claim): Promise<void> {
     const { facts, absent, replaced } = claim;
     const { log, ownership } = this.#engine;
-    const rival = replaced === undefined ? undefined : ownership.atWork(replaced, this.#runId);
+    const rivals = replaced === undefined ? [] : ownership.atWork(replaced, this.#runId);
     this.#facts = [...facts];
     this.#absent = absent;
     this.#claiming = true;
-    if (rival === undefined) this.hold();
+    this.hold();
     try {
       this.#first = await this.#flush();
     } catch (error) {
-      this.#owner.release(this.#runId, this);
+      this.#owner.giveUp(this.#runId, this, error);
       throw error;
     }
-    this.hold();
     if (replaced === undefined) return;
     // A living owner that was replaced is told at once, so that its bodies do not work on in vain.
-    rival?.lose(new OwnershipLostError(this.#runId, replaced));
+    for (const rival of rivals) rival.lose(new OwnershipLostError(this.#runId, replaced));
     try {
-      if (rival === undefined) this.#cursor = await log.poke(this.#cursor, replaced);
+      if (rivals.length === 0) this.#cursor = await log.poke(this.#cursor, replaced);
     } catch {
       // It finds out at its next append.
     }
@@ -183,8 +183,7 @@ export class Coordinator<S> implements OwnedRun {
         await this.#refresh();
       }
       const { checkpoint, mailbox, state } = this.#cursor;
-      // Records never go back in time, also when the clock was set back.
-      const now = Math.max(this.#engine.runtime.now(), checkpoint.run.updatedAt);
+      const now = runTime(this.#engine.runtime, checkpoint.run);
       const taken = takeIn(checkpoint, mailbox.content, this.#facts, now);
       const { graph, rules } = this.#engine;
       const limits = this.#limits;
@@ -273,7 +272,7 @@ export class Coordinator<S> implements OwnedRun {
     const { checkpoint } = this.#cursor;
     const { run } = checkpoint;
     // A backoff that has passed is at work already, or waits for a free place.
-    const next = nextDue(checkpoint, this.#engine.runtime.now());
+    const next = nextDue(checkpoint, runTime(this.#engine.runtime, run));
     const due = Math.min(next ?? Infinity, run.deadline ?? Infinity);
     if (due === Infinity) return;
     this.#timer = this.#engine.runtime.wakeAt(due, () => this.#latch.set());

@@ -4,6 +4,7 @@ import { isSuperstepError, messageOf } from "../errors.ts";
 import { announcements } from "./announce.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./events.ts";
+import { runTime } from "./run_time.ts";
 import { vacate } from "./vacancy.ts";
 
 /** Faults of loading that stay as long as the code and what is stored stay as they are. */
@@ -26,11 +27,11 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
   if (cursor === undefined) return false;
   const { checkpoint: before } = cursor;
   const { absent } = await vacate(engine, before);
-  const { updatedAt, step } = before.run;
+  const { step } = before.run;
   const events: readonly RecordEvent[] = [
     { type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } },
   ];
-  const at = Math.max(runtime.now(), updatedAt);
+  const at = runTime(runtime, before.run);
   const { checkpoint } = await revise(log, cursor, at, events, { absent, stateless: true });
   for (const told of announcements(before, checkpoint, events)) notify(engine.hooks, engine.logger, told);
   engine.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {

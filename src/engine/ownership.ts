@@ -1,6 +1,6 @@
 import type { Runtime, Timer } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import { OwnershipLostError } from "../errors.ts";
+import { isSuperstepError, OwnershipLostError } from "../errors.ts";
 
 /**
  * What makes this process the owner of runs: an owner key written once, and a beat renewed while it owns any.
@@ -32,9 +32,9 @@ export class Ownership {
     return await this.#acquiring;
   }
 
-  /** The work on a run under this owner id, if it is at work in this process. */
-  atWork(ownerId: string, runId: string): OwnedRun | undefined {
-    return this.#owners.get(ownerId)?.runs.get(runId);
+  /** The work on a run under this owner id in this process, also work that is about to claim or create it. */
+  atWork(ownerId: string, runId: string): readonly OwnedRun[] {
+    return [...this.#owners.get(ownerId)?.runs.get(runId) ?? []];
   }
 
   /** Whether the id is one of this process, alive or retired. */
@@ -44,7 +44,7 @@ export class Ownership {
 
   /** Tells the run that its mailbox has changed, if it is at work here, and those who look for runs that are due. */
   poke(runId: string): void {
-    for (const owner of this.#owners.values()) owner.runs.get(runId)?.poke();
+    for (const owner of this.#owners.values()) owner.poke(runId);
     for (const listener of this.#listeners) listener(runId);
   }
 
@@ -117,7 +117,8 @@ export const POLL_MS = 1_000;
 
 /** One owner id of this process. */
 export class Owner {
-  readonly runs: Map<string, OwnedRun> = new Map();
+  /** Several hold one run while a second start or claim of it is on its way to be refused. */
+  readonly runs: Map<string, Set<OwnedRun>> = new Map();
   readonly #store: Store;
   readonly #runtime: Runtime;
   readonly #gone: () => void;
@@ -168,14 +169,27 @@ export class Owner {
   }
 
   hold(runId: string, run: OwnedRun): void {
-    this.runs.set(runId, run);
+    const held = this.runs.get(runId);
+    if (held === undefined) this.runs.set(runId, new Set([run]));
+    else held.add(run);
     this.#arm();
   }
 
-  /** The run has ended or was released; nothing changes when other work on it has taken the place of this. */
+  /** The run has ended, was released, or was never got. */
   release(runId: string, run: OwnedRun): void {
-    if (this.runs.get(runId) === run) this.runs.delete(runId);
+    const held = this.runs.get(runId);
+    if (held?.delete(run) === true && held.size === 0) this.runs.delete(runId);
     this.#rest();
+  }
+
+  poke(runId: string): void {
+    for (const run of this.runs.get(runId) ?? []) run.poke();
+  }
+
+  /** A claim or creation has failed; where its outcome is not known, the store may say that this owner has the run. */
+  giveUp(runId: string, run: OwnedRun, error: unknown): void {
+    if (isSuperstepError(error, "STORE")) this.desert(runId, run);
+    else this.release(runId, run);
   }
 
   /** The run ended here while the store still says that this owner has it. */
@@ -202,7 +216,7 @@ export class Owner {
   /** A store that fails now is asked again at the next tick; appends find out for themselves. */
   async #tick(): Promise<void> {
     try {
-      for (const runId of await this.#store.owners.takePokes(this.id)) this.runs.get(runId)?.poke();
+      for (const runId of await this.#store.owners.takePokes(this.id)) this.poke(runId);
       if (!this.isFresh()) await this.beat();
     } catch {
       // Nothing is lost by a missed tick.
@@ -211,7 +225,9 @@ export class Owner {
 
   #lose(): void {
     this.#retired = true;
-    for (const [runId, run] of [...this.runs]) run.lose(new OwnershipLostError(runId, this.id));
+    for (const [runId, held] of [...this.runs]) {
+      for (const run of held) run.lose(new OwnershipLostError(runId, this.id));
+    }
     this.#rest();
   }
 }

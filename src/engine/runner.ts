@@ -132,12 +132,9 @@ export class Runner<S, I = unknown> {
     const { runId, caller } = created;
     const settings = caller === undefined ? given : await this.#claims.located(given, caller);
     try {
-      return await this.#claims.asOwner(async (owner) => {
-        const owned = { ...created, owner: owner.id };
-        const write = { writer: owner.id, callers: settings.callers?.() };
-        const cursor = await this.#engine.log.create(owned, state, write);
-        return new Work(this.#engine, settings, owner, cursor).begin(owned);
-      });
+      return await this.#claims.asOwner((owner) =>
+        Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state)
+      );
     } catch (error) {
       if (await gaveWay(this.#engine, created, error)) return await this.start(input, options);
       await sameRun(this.#engine, created, error);
@@ -153,12 +150,12 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   async submit(input: I, options: SubmitOptions = {}): Promise<{ readonly runId: string }> {
-    const { log, runtime } = this.#engine;
+    const { log } = this.#engine;
     checkOptions("submit", options);
     const { created, state } = beginning(this.#engine, "submit", input, options);
     const { runId } = created;
     try {
-      await log.create(created, state, { wake: runtime.now() });
+      await log.create(created, state, { wake: 0 });
     } catch (error) {
       await sameRun(this.#engine, created, error);
     }

@@ -19,7 +19,7 @@ export async function vacate<S>(
   const { owner, runId } = checkpoint.run;
   const { ownership, runtime, store } = engine;
   if (owner === undefined) return {};
-  const atWork = ownership.atWork(owner, runId) !== undefined;
+  const atWork = ownership.atWork(owner, runId).length > 0;
   if (atWork && !takeover) throw new RunBusyError(runId, owner);
   // An owner of this process that has no loop for the run any more has let it go without being able to say so.
   if (!atWork && ownership.isOwn(owner)) return {};

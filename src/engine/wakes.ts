@@ -6,6 +6,8 @@ import type { Store, WakeRow } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
 import { nextDue } from "./superstep.ts";
 
+export { LAST_AT_ONCE } from "../checkpoint/mailbox.ts";
+
 /**
  * Changes to the wake of a run that nobody is at work on. They check the mailbox as everything does that moves a wake, so
  * a claim, an answer or a cancellation that comes between makes them do nothing.

@@ -7,7 +7,7 @@ import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { cancelCalled, cancelRun } from "./operations/cancel.ts";
-import type { Owner } from "./ownership.ts";
+import type { OwnedRun, Owner } from "./ownership.ts";
 import { type RunResult, viewOf } from "./result.ts";
 
 /** One claim of a run with those who listen to it. */
@@ -27,6 +27,36 @@ export class Work<S> {
     this.#cursor = cursor;
   }
 
+  /**
+   * Writes the first record of a run and begins to work on it. The run is held before, so that whoever finds the record
+   * while its acknowledgement is on the way finds it at work.
+   */
+  static async create<S>(
+    engine: Engine<S>,
+    settings: RunSettings,
+    owner: Owner,
+    created: Created,
+    state: S,
+  ): Promise<RunHandle<S>> {
+    const heard: ((run: OwnedRun) => void)[] = [];
+    const early: OwnedRun = {
+      poke: () => void heard.push((run) => run.poke()),
+      lose: (error) => void heard.push((run) => run.lose(error)),
+    };
+    owner.hold(created.runId, early);
+    try {
+      const write = { writer: owner.id, callers: settings.callers?.() };
+      const work = new Work(engine, settings, owner, await engine.log.create(created, state, write));
+      work.#coordinator.hold();
+      for (const pass of heard) pass(work.#coordinator);
+      owner.release(created.runId, early);
+      return work.begin(created);
+    } catch (error) {
+      owner.giveUp(created.runId, early, error);
+      throw error;
+    }
+  }
+
   /** Takes the run over by an append; nothing of it is worked on before. */
   async claim(claim: Claim): Promise<this> {
     await this.#coordinator.claim(claim);
@@ -35,7 +65,6 @@ export class Work<S> {
 
   /** Begins to work, and hands out the handle. */
   begin(created?: Created): RunHandle<S> {
-    this.#coordinator.hold();
     const ending = new Promise<Ending<S>>((resolve, reject) => {
       const begin = () => {
         if (created !== undefined) this.#announce(created);

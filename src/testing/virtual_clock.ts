@@ -270,9 +270,9 @@ export class VirtualClock implements Runtime {
   }
 
   async #sleep(runtime: Runtime, bodies: Bodies, by: Duration): Promise<void> {
-    const until = this.#now + spanOf(by, "sleep");
+    const ms = spanOf(by, "sleep");
     bodies.asleep++;
-    await new Promise<void>((resolve) => runtime.wakeAt(until, resolve));
+    await new Promise<void>((resolve) => runtime.wakeIn(ms, resolve));
     bodies.asleep--;
   }
 

@@ -37,7 +37,7 @@ export class Scheduler {
     while (!signal.aborted) {
       let wait: number;
       try {
-        past ??= await this.#newest() ?? begun;
+        past = this.#capped(past ?? await this.#newest() ?? begun);
         for (const tick of this.#due(past)) {
           if (signal.aborted) return;
           await this.#start(tick);
@@ -54,6 +54,18 @@ export class Scheduler {
       }
       await this.#alarm.sleep(Math.max(1, wait), this.#alarm.rings, signal);
     }
+  }
+
+  /** A tick that lies ahead was started when the clock was wrong; those up to it are started again, each once. */
+  #capped(past: number): number {
+    const now = this.#runtime.now();
+    if (past - now > LATE_MS) {
+      this.#warn(
+        "goes on at once",
+        `its newest tick, ${new Date(past).toISOString()}, lies ahead of the clock`,
+      );
+    }
+    return Math.min(past, now);
   }
 
   /** The ticks to start now, in order. */

@@ -1,11 +1,11 @@
 import type { Logger } from "../engine/events.ts";
 import { ownershipOf } from "../engine/ownership.ts";
-import { postpone } from "../engine/wakes.ts";
+import { LAST_AT_ONCE, postpone } from "../engine/wakes.ts";
 import { ArgumentError, ControlPlaneClosedError, reasonOf } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system.ts";
-import type { CallOptions, Store, WakeRow } from "../store/store.ts";
+import type { CallOptions, Store, WakeOptions } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";
 import { Backoff, type BackoffLimits, pause } from "./backoff.ts";
 import { type ControlPlane, type Delivery, type Dispatch, type GraphKey, keyText } from "./control_plane.ts";
@@ -78,7 +78,10 @@ class StorePlane implements ControlPlane {
     this.#alarm = new Alarm(runtime);
     const firstMs = spanOf("backoff", options.backoff, 1_000);
     this.#backoff = new Backoff(runtime, { firstMs, longestMs: Math.max(firstMs, LONGEST_BACKOFF_MS) });
-    this.#unlisten = ownershipOf(store, runtime).listen(() => this.#alarm.ring());
+    this.#unlisten = ownershipOf(store, runtime).listen((runId) => {
+      this.#settled.delete(runId);
+      this.#alarm.ring();
+    });
   }
 
   // deno-lint-ignore require-await
@@ -153,18 +156,23 @@ class StorePlane implements ControlPlane {
     for (const dispatch of this.#again.values()) {
       if (wanted.has(keyText(dispatch))) consider(dispatch, undefined, 0);
     }
-    let after: WakeRow | undefined;
-    while (due.size < WINDOW) {
+    let after: WakeOptions["after"];
+    for (let room = WINDOW; due.size < room;) {
       const rows = await this[STORE].wakes(now + this.#pollMs, PAGE, {
         ...(signal === undefined ? {} : { signal }),
         ...(after === undefined ? {} : { after }),
       });
       for (const { runId, graphId, graphVersion, due: at } of rows) {
         const dispatch = { runId, graphId, graphVersion };
-        if (due.size < WINDOW && wanted.has(keyText(dispatch))) consider(dispatch, at, at - now);
+        if (due.size < room && wanted.has(keyText(dispatch))) consider(dispatch, at, at - now);
       }
       if (rows.length < PAGE) break;
-      after = rows.at(-1);
+      after = rows.at(-1)!;
+      // Times that have come are looked for also behind a backlog of what is due at once.
+      if (due.size >= room && room === WINDOW && after.due < LAST_AT_ONCE) {
+        after = { due: LAST_AT_ONCE, runId: "" };
+        room += WINDOW;
+      }
     }
     return { due: shuffled([...due.values()], this.#runtime), next };
   }

@@ -12,6 +12,7 @@ import { notify } from "../events.ts";
 import { resultsDue } from "../inbox.ts";
 import { checkedReason, checkedRunId } from "../options.ts";
 import { LEASE_MS, POLL_MS } from "../ownership.ts";
+import { runTime } from "../run_time.ts";
 import { closings } from "../step.ts";
 import { vacate } from "../vacancy.ts";
 
@@ -102,8 +103,8 @@ async function record<S>(
   { absent }: FormerOwner,
 ): Promise<Cancellation> {
   const { checkpoint: before, mailbox } = cursor;
-  const { runId, revision, updatedAt, graphId } = before.run;
-  const at = Math.max(engine.runtime.now(), updatedAt);
+  const { runId, revision, graphId } = before.run;
+  const at = runTime(engine.runtime, before.run);
   const known: readonly RecordEvent[] = [
     ...resultsDue(before, mailbox.content, [], at),
     { type: "cancelled", reason },

@@ -70,7 +70,7 @@ export async function forkRun<S>(
       throw new RunExistsError(runId, "parts of another fork, which was never finished; purge it");
     }
   }
-  const wake = checkpoint.run.status === "completed" ? undefined : now;
+  const wake = checkpoint.run.status === "completed" ? undefined : 0;
   await beginFork(log, checkpoint, event, state, { wake });
   engine.ownership.poke(runId);
   return { runId };

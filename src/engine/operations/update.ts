@@ -4,6 +4,7 @@ import { revise } from "../../checkpoint/revise.ts";
 import { isSuperstepError, RunBusyError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 import { storedCallers } from "../called.ts";
+import { runTime } from "../run_time.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
 import type { Loader } from "../loader.ts";
@@ -48,13 +49,13 @@ async function record<S>(
 ): Promise<Cursor<S>> {
   const { graph, log, runtime } = engine;
   const { checkpoint: before, mailbox } = cursor;
-  const at = Math.max(runtime.now(), before.run.updatedAt);
+  const at = runTime(runtime, before.run);
   const maps = changedMaps(graph, before, next.state, "update");
   const events: readonly RecordEvent[] = maps.length === 0
     ? [{ type: "updated" }]
     : [...goneItems(before, maps), { type: "updated", maps }];
   // A paused run has something to run then.
-  const wake = maps.length > 0 && before.phase === "paused" ? at : mailbox.content.wake;
+  const wake = maps.length > 0 && before.phase === "paused" ? 0 : mailbox.content.wake;
   const callers = before.run.caller && await storedCallers(log, before.run.caller);
   const updated = await revise(log, cursor, at, events, { next, wake, callers });
   const { runId, revision, step } = updated.checkpoint.run;

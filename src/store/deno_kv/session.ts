@@ -87,7 +87,7 @@ export class Session {
     work: (call: Call) => Promise<T>,
   ): Promise<T> {
     const { runtime, lockDeadline } = this.#options;
-    const call = { op, runId, signal: options?.signal, until: runtime.now() + lockDeadline };
+    const call = { op, runId, signal: options?.signal, until: runtime.elapsed() + lockDeadline };
     this.#check(call);
     if (runId !== undefined) checkKeyText(op, "run id", runId);
     try {
@@ -240,7 +240,7 @@ export class Session {
   async #patience(call: Call, tries: number, error: unknown): Promise<void> {
     const { runtime } = this.#options;
     if (this.#closed) throw this.#fault(call, "the store was closed before the outcome was known", error);
-    if (isLocked(error) ? runtime.now() >= call.until : tries + 1 >= MAX_TRIES) {
+    if (isLocked(error) ? runtime.elapsed() >= call.until : tries + 1 >= MAX_TRIES) {
       throw this.#fault(
         call,
         isLocked(error)
@@ -257,7 +257,7 @@ export class Session {
         timer.cancel();
         resolve();
       };
-      const timer = runtime.wakeAt(runtime.now() + delay, () => {
+      const timer = runtime.wakeIn(delay, () => {
         call.signal?.removeEventListener("abort", stop);
         resolve();
       });
