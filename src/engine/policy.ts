@@ -11,7 +11,8 @@ import { ignore, isThenable } from "./thenable.ts";
  * 1. Only faults of the body are retried; a selector, reducer or serialization fault would only repeat itself.
  * 2. On the last attempt neither `retryIf` nor the backoff is asked.
  * 3. The handler is chosen on the live error, once; what is stored is its index.
- * 4. A policy function that throws turns the fault into its own: no further attempt, no route.
+ * 4. A fault of `retryIf` or of the backoff takes the place of the one it was to judge, and is not retried; the handlers
+ *    are asked about it as about any other. A fault of a `match` leaves nobody to ask: the run pauses.
  */
 export function judge<S>(vertex: CompiledVertex<S>, fault: Fault, when: Moment): Verdict {
   const { retry, timeout } = vertex;
@@ -32,7 +33,7 @@ export function judge<S>(vertex: CompiledVertex<S>, fault: Fault, when: Moment):
         };
       }
     } catch (error) {
-      return { kind: "failed", failure: failureOf({ ...fault, error, phase: "retry" }), error };
+      return giveUp(vertex, { ...fault, error, phase: "retry" });
     }
   }
   return giveUp(vertex, fault);

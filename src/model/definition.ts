@@ -39,7 +39,7 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   /** The pause before the next attempt. @default none */
   readonly backoff?: BackoffOptions | ((attempt: number, error: unknown) => Duration);
-  /** Whether this error is worth another attempt. @default every error is */
+  /** Whether this error is worth another attempt; what it throws takes the place of that error. @default every error is */
   readonly retryIf?: (error: unknown) => boolean;
 }
 

@@ -137,18 +137,46 @@ for (const [what, [phase, vertex]] of Object.entries(FAULTS)) {
   });
 
   if (routed) continue;
-  test(`E10: ${what} takes the error route where there is one`, async () => {
+  test(`${what} takes the error route where there is one (FT-G15, E10)`, async () => {
     let recorded: unknown;
-    const { result } = await runWith({
+    const { e, result } = await runWith({
       ...vertex,
       retry: { ...vertex.retry, maxAttempts: vertex.retry?.maxAttempts ?? 1 },
       onError: { route: "handler", record: (_s, f) => void (recorded = f.phase) },
     }, { handler: {} });
-    // A broken policy function is not a failure that the vertex declared a route for.
-    if (phase === "retry") return void interrupted(result, "errored");
     assert.deepEqual([completed(result).path, recorded], [["start", "sibling", "v", "handler"], phase]);
+    if (phase === "retry") assert.deepEqual([e.ran("v"), e.ran("handler")], [1, 1]);
   });
 }
+
+test("the handlers are asked about the fault of a retryIf or a backoff, not about the one that it was to judge (FT-G15, D7, E10)", async () => {
+  class Broken extends Error {}
+  const broken = () => {
+    throw new Broken("no decision");
+  };
+  for (const retry of [{ retryIf: broken }, { backoff: broken }]) {
+    const { e, result } = await runWith({
+      ...failing,
+      retry: { maxAttempts: 3, ...retry },
+      onError: [
+        { route: "wrong", match: (error: unknown) => error === boom },
+        { route: "right", match: Broken },
+      ],
+    }, { wrong: {}, right: {} });
+    assert.deepEqual(completed(result).path, ["start", "sibling", "v", "right"]);
+    assert.deepEqual([e.ran("v"), e.ran("wrong")], [1, 0]);
+  }
+});
+
+test("a match that throws pauses the run: no handler after it is asked, and none is taken (FT-G15, E10)", async () => {
+  let asked = 0;
+  const { e, result } = await runWith({
+    ...failing,
+    onError: [{ route: "one", match: raise }, { route: "two", match: () => ++asked > 0 }],
+  }, { one: {}, two: {} });
+  assert.equal(interrupted(result, "errored").failures[0]!.failure.phase, "match");
+  assert.deepEqual([asked, e.ran("one"), e.ran("two")], [0, 0, 0]);
+});
 
 test("E10: serialization faults use no further attempt and name vertex, path and type", async () => {
   const { e, result } = await runWith({

@@ -125,6 +125,28 @@ test("H4: every field of a query must hold: run, status, reason, tag, age", asyn
   assert.deepEqual(await purging({ olderThan: "2h" }), []);
 });
 
+test("the age of a run is that of its newest record, not of its beginning: what went on lately is not purged (FT-G2, H4)", async () => {
+  const lab = new Lab();
+  const runner = lab.engine(various(lab));
+  await begin(lab, runner, "waits", "resumed");
+  await begin(lab, runner, "waits", "stopped");
+  await begin(lab, runner, "waits", "updated");
+  await begin(lab, runner, "waits", "idle");
+  await begin(lab, runner, "ends", "old");
+  await lab.clock.advance("2h");
+  await lab.drive(runner.resume("resumed", { payload: "yes" }));
+  await runner.cancel("stopped");
+  await runner.update("updated", (s) => void s.log.push("edited"));
+  assert.equal(await runner.purge({ olderThan: "1h" }), 1);
+  assert.deepEqual(await ids(runner), ["idle", "resumed", "stopped", "updated"]);
+  assert.equal(await runner.purge({ olderThan: "1h", force: true }), 1);
+  assert.deepEqual(await ids(runner), ["resumed", "stopped", "updated"]);
+  assert.equal(await runner.purge({ runId: "resumed", olderThan: "1h" }), 0);
+  await lab.clock.advance("1h");
+  assert.equal(await runner.purge({ olderThan: "1h" }), 2);
+  assert.deepEqual(await ids(runner), ["updated"]);
+});
+
 test("H4: a query that cannot be meant is refused, and nothing is removed", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));

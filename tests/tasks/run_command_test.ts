@@ -61,3 +61,39 @@ test("RunCommand terminates a command that prints more than it may", async () =>
     );
   }
 });
+
+/** Whether a process is there, also one that has ended and is not collected yet. */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves when the process has ended; fails, and ends it, when it goes on. */
+async function ended(pid: number): Promise<void> {
+  try {
+    for (let tries = 0; isThere(pid); tries++) {
+      assert.ok(tries < 1_000, `the process ${pid} goes on`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  } finally {
+    if (isThere(pid)) process.kill(pid, "SIGKILL");
+  }
+}
+
+for (const stream of ["stdout", "stderr"] as const) {
+  test(`the process of a command that prints too much on ${stream} ends, and what it printed before is kept (FT-G6)`, async () => {
+    const endless = script(`import("node:process").then(({ default: p }) => {
+      p.stdout.write(p.pid + "\\n");
+      setInterval(() => p.${stream}.write("x".repeat(1000)), 1);
+    })`);
+    const running = new RunCommand({ maxBytes: 10_000 }).execute(endless, contextFor("k"));
+    const error = await running.then(() => undefined, (e: unknown) => e);
+    assert.ok(error instanceof CommandError);
+    assert.equal(error.data.code, "too much output");
+    assert.ok(error.data[stream].length > 5_000 && error.data[stream].length <= 10_000);
+    await ended(Number(error.data.stdout.split("\n")[0]));
+  });
+}

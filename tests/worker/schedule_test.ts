@@ -47,6 +47,27 @@ test("D12: a schedule starts one run per tick, with any number of workers, and h
   assert.equal(lab.clock.pending, 0);
 });
 
+test("two schedules of one graph whose ticks meet start a run each, with any number of workers (FT-G4, D12)", async () => {
+  const lab = at("2026-01-05T08:58:30Z");
+  const input = (from: string) => (tick: Date) => ({ tick: `${from} ${tick.toISOString().slice(11, 16)}` });
+  const graph = new GraphBuilder({ id: "job", version: 1, schema: State })
+    .addVertex({ id: "v", task: { execute: () => 1 }, select: () => 0, reduce: () => {} })
+    .addSchedule("*/2 * * * *", { id: "often", input: input("often") })
+    .addSchedule("0 * * * *", { id: "hourly", input: input("hourly") })
+    .addSchedule("0 9 * * *", { input: input("daily") })
+    .build({ entry: "v", finish: "v" });
+  const workers = await Promise.all([1, 2].map(() => lab.serve(graph)));
+  await lab.pass("4m");
+  const { runner } = workers[0]!;
+  const { rows } = await runner.list({ status: "completed" });
+  const ticks = await Promise.all(rows.map(async ({ runId }) => (await runner.get(runId)).state.tick));
+  assert.deepEqual(ticks.sort(), ["daily 09:00", "hourly 09:00", "often 09:00", "often 09:02"]);
+  const tagged = async (tag: string) => (await runner.list({ tag })).rows.length;
+  assert.deepEqual([await tagged("schedule:often"), await tagged("schedule:hourly")], [2, 1]);
+  assert.deepEqual(workers.flatMap((w) => w.log), []);
+  await lab.end();
+});
+
 test("D12: a worker that begins starts nothing of the past of a schedule that never ran", async () => {
   const lab = at("2026-01-05T09:10:30Z");
   await lab.serve(scheduled("* * * * *", { onMissed: "all" }));
