@@ -3,7 +3,7 @@ import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
 import type { Engine } from "./engine/engine.ts";
-import { hooksOf, type Logger } from "./engine/events.ts";
+import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
@@ -110,7 +110,7 @@ export function compile<S, I>(
       inlineTimersMs: span(options.inlineTimers, 30_000, "compile", "inlineTimers"),
       maxRecoveries: positive(options.maxRecoveries, 10, "compile", "maxRecoveries"),
     },
-    logger: options.logger ?? consoleLogger,
+    logger: safeLogger(options.logger ?? consoleLogger),
     hooks: hooksOf(options.hooks),
     measureOutput: guard,
     schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
@@ -130,11 +130,6 @@ function storeProblem(graphId: string, store: unknown): string {
 }
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
-
-const consoleLogger: Logger = {
-  info: (message, fields) => console.info(message, fields),
-  warn: (message, fields) => console.warn(message, fields),
-};
 
 /** The task of a vertex: the instance that it was bound with, or a new one of its class. */
 export function taskOf<S>(

@@ -30,8 +30,9 @@
 import { messageOf, SerializationError } from "../errors.ts";
 import { CodecError } from "./codec_error.ts";
 import { describe, type Kind, kindOf, MAX_DEPTH, timeOf } from "./kinds.ts";
-import { isMarked } from "./marks.ts";
+import { EDITABLE, flagsOf, isMarked } from "./marks.ts";
 import { Path, type Segment } from "./path.ts";
+import { ignorePromises } from "./promises.ts";
 import { sealArray, sealBytes, sealDate, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 const MAX_VALUES = 1_000_000;
@@ -40,16 +41,18 @@ const mapForEach = Map.prototype.forEach;
 const setForEach = Set.prototype.forEach;
 
 /**
- * A deep, frozen copy of `value` that will come back equal from the store; a value that is canonical already is
- * returned as it is.
+ * A deep, frozen copy of `value` that will come back equal from the store; a value that is canonical already and that
+ * nobody can edit is returned as it is.
  *
  * @param what Names the value in errors, such as `the output of vertex draft`.
  * @throws {SerializationError} When something in it cannot be stored.
  */
 export function canonical(value: unknown, what: string): unknown {
-  if (typeof value === "object" && value !== null && isMarked(value)) return value;
+  if (typeof value === "object" && value !== null && ((flagsOf(value) ?? EDITABLE) & EDITABLE) === 0) {
+    return value;
+  }
   const walk = new Walk(what);
-  return walk.guard(() => walk.copy(value));
+  return walk.guard(value, () => walk.copy(value));
 }
 
 /** One validating walk over a value. Every object met is copied, canonical or not, so that nothing is shared. */
@@ -63,11 +66,12 @@ export class Walk {
     this.#what = what;
   }
 
-  /** Runs `work`, and turns whatever a hostile proxy throws into a refusal of the place that was looked at. */
-  guard<T>(work: () => T): T {
+  /** Runs `work` on `value`, and turns whatever a hostile proxy throws into a refusal of the place that was looked at. */
+  guard<T>(value: unknown, work: () => T): T {
     try {
       return work();
     } catch (error) {
+      ignorePromises(value);
       if (error instanceof SerializationError || error instanceof CodecError) throw error;
       throw new SerializationError(
         this.#what,

@@ -44,7 +44,7 @@ const STRICT_ARRAY = 64;
 export function advance<S>(prev: S, next: unknown, what: string): Advanced<S> {
   if (Object.is(prev, next)) return { value: prev, patch: undefined };
   const walk = new Walk(what);
-  const { value, patch } = walk.guard(() => diff(walk, prev, next));
+  const { value, patch } = walk.guard(next, () => diff(walk, prev, next));
   return { value: value as S, patch };
 }
 

@@ -1,6 +1,7 @@
 import { sha256Hex } from "../runtime/hash.ts";
 import { canonical } from "./canonical.ts";
 import { kindOf, timeOf, type TypedArray } from "./kinds.ts";
+import { isMarked } from "./marks.ts";
 
 /**
  * The sha256 of a value, as hex: the same for equal values whatever the order of their keys and entries, on every
@@ -9,7 +10,13 @@ import { kindOf, timeOf, type TypedArray } from "./kinds.ts";
  * @throws {SerializationError} When the value cannot be stored.
  */
 export function digest(value: unknown): string {
-  return sha256Hex(spell(canonical(value, "a value to be compared")));
+  return sha256Hex(
+    spell(
+      typeof value === "object" && value !== null && isMarked(value)
+        ? value
+        : canonical(value, "a value to be compared"),
+    ),
+  );
 }
 
 /** A canonical value as a text that no other value has. */

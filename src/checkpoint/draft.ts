@@ -1,8 +1,8 @@
 import { isDraft, isDraftable, makeCreator, original } from "mutative";
 import { ReducerError, SerializationError } from "../errors.ts";
 import { kindOf, MAX_DEPTH } from "./kinds.ts";
-import { leafEdits } from "./leaves.ts";
-import { isMarked } from "./marks.ts";
+import { reading } from "./leaves.ts";
+import { isMarked, LEAVES } from "./marks.ts";
 
 /** mutative freezes what it must not and cannot freeze everything; the canonical copy that follows is frozen. */
 const createDraft = makeCreator({ enableAutoFreeze: false });
@@ -16,21 +16,14 @@ const createDraft = makeCreator({ enableAutoFreeze: false });
  * or bytes in place.
  */
 export function reduceDraft<S>(base: S, recipe: (draft: S) => S | void, what: string): S {
-  let next: S;
-  try {
-    next = run(base, recipe, what);
-  } catch (error) {
-    leafEdits(base);
-    throw error;
-  }
-  const path = leafEdits(base);
-  if (path === undefined) return next;
-  const place = path === "" ? "the state itself" : path;
-  throw new ReducerError(
-    what,
-    `edited the Date or bytes at ${place} in place; they belong to the stored state: assign a new one instead`,
-    path,
-  );
+  const fault = (path: string) => {
+    const place = path === "" ? "the state itself" : path;
+    const problem =
+      `edited the Date or bytes at ${place} in place; they belong to the stored state: assign a new one instead`;
+    return new ReducerError(what, problem, path);
+  };
+  // Maps and Sets are drafts of their own.
+  return reading(base, () => run(base, recipe, what), fault, LEAVES);
 }
 
 function run<S>(base: S, recipe: (draft: S) => S | void, what: string): S {

@@ -1,5 +1,5 @@
 /**
- * What the value layer knows of every canonical object: its encoded size, and two facts about what is below it. A mark
+ * What the value layer knows of every canonical object: its encoded size, and three facts about what is below it. A mark
  * is set once, when the object becomes canonical, and holds for ever because a canonical object never changes.
  */
 
@@ -10,9 +10,16 @@ import type { TypedArray } from "./kinds.ts";
 export const LEAVES = 1;
 /** A value that the codec has to wrap is at or below the object: −0, a Map, a text that begins with U+FEFF. */
 export const WRAPPED = 2;
+/** A Map or Set is at or below the object. */
+export const COLLECTIONS = 4;
+/** What freezing cannot protect: its content may be edited in place by whoever holds it. */
+export const EDITABLE = LEAVES | COLLECTIONS;
 
-const FLAGS = 4;
-const pristine = new WeakMap<object, number | TypedArray>();
+const FLAGS = 8;
+const pristine = new WeakMap<object, Content>();
+
+/** What an editable object held when it became canonical: a time, a copy of bytes, elements, or keys and values in turn. */
+export type Content = number | TypedArray | readonly unknown[];
 
 class Itself {
   constructor(object: object) {
@@ -59,9 +66,15 @@ export function markLeaf(leaf: object, content: number | TypedArray): void {
   mark(leaf, typeof content === "number" ? dateSize(content) : bytesSize(content.byteLength), LEAVES);
 }
 
-/** What a leaf held when it became canonical. */
-export function pristineOf(leaf: object): number | TypedArray | undefined {
-  return pristine.get(leaf);
+/** Remembers what a Map or Set holds. */
+export function markCollection(collection: object, content: readonly unknown[], weight: Weight): void {
+  pristine.set(collection, content);
+  mark(collection, weight.size, weight.flags | COLLECTIONS);
+}
+
+/** What an editable object held when it became canonical. */
+export function pristineOf(value: object): Content | undefined {
+  return pristine.get(value);
 }
 
 /**

@@ -38,7 +38,7 @@ export type Patch =
  */
 export function applyPatch<S>(prev: S, patch: Patch): S {
   const walk = new Walk("a stored patch");
-  return walk.guard(() => apply(walk, prev, patch)) as S;
+  return walk.guard(patch, () => apply(walk, prev, patch)) as S;
 }
 
 function apply(walk: Walk, prev: unknown, untrusted: unknown): unknown {

@@ -6,6 +6,7 @@ import {
   entriesHeader,
   isMarkedText,
   mark,
+  markCollection,
   markLeaf,
   setHeader,
   textSize,
@@ -39,11 +40,14 @@ export function sealArray(array: unknown[], weight?: Weight): readonly unknown[]
 /** Makes a Map of canonical keys and values read-only. */
 export function sealMap(map: Map<unknown, unknown>): ReadonlyMap<unknown, unknown> {
   const weight = new Weight(entriesHeader(map.size, true));
+  const content: unknown[] = [];
   for (const [key, value] of map) {
     weight.add(key);
     weight.add(value);
+    content.push(key, value);
   }
-  mark(map, weight.size, weight.flags | WRAPPED);
+  weight.flags |= WRAPPED;
+  markCollection(map, content, weight);
   Object.defineProperties(map, MAP_MUTATORS);
   return Object.freeze(map);
 }
@@ -52,7 +56,7 @@ export function sealMap(map: Map<unknown, unknown>): ReadonlyMap<unknown, unknow
 export function sealSet(set: Set<unknown>): ReadonlySet<unknown> {
   const weight = new Weight(setHeader(set.size));
   for (const value of set) weight.add(value);
-  mark(set, weight.size, weight.flags);
+  markCollection(set, [...set], weight);
   Object.defineProperties(set, SET_MUTATORS);
   return Object.freeze(set);
 }

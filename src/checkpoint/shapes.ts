@@ -8,6 +8,7 @@ const of = { vertexId: z.string(), item: count.exactOptional() };
 
 type Failure = z.infer<typeof baseFailure> & {
   failures?: (z.infer<typeof baseFailure> & { item: number })[];
+  cause?: Failure;
 };
 const baseFailure = z.object({
   name: z.string(),
@@ -19,6 +20,9 @@ const baseFailure = z.object({
 });
 const failure: z.ZodType<Failure> = baseFailure.extend({
   failures: z.array(baseFailure.extend({ item: count })).exactOptional(),
+  get cause() {
+    return failure.exactOptional();
+  },
 });
 
 const halt = z.object({

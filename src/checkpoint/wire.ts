@@ -1,5 +1,6 @@
 import { CheckpointDecodeError, messageOf } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
+import type { VertexFailure } from "../model/failure.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
 import { packEvent, unpackEvent } from "./compact.ts";
@@ -97,9 +98,22 @@ function owned(event: RecordEvent): RecordEvent {
       return event.result.kind === "answered"
         ? { ...event, result: { ...event.result, value: canonical(event.result.value, "a stored answer") } }
         : event;
+    case "attempt_failed":
+    case "failed":
+      return { ...event, failure: ownedFailure(event.failure) };
     default:
       return event;
   }
+}
+
+function ownedFailure(failure: VertexFailure): VertexFailure {
+  const { data, failures, cause } = failure;
+  return {
+    ...failure,
+    ...(data === undefined ? {} : { data: canonical(data, "stored data of an error") }),
+    ...(failures === undefined ? {} : { failures: failures.map((f) => ({ ...f, ...ownedFailure(f) })) }),
+    ...(cause === undefined ? {} : { cause: ownedFailure(cause) }),
+  };
 }
 
 function ownedOpening<T extends { readonly info?: unknown; readonly continuation?: unknown }>(opening: T): T {
@@ -123,6 +137,8 @@ function ownedCheckpoint(checkpoint: Checkpoint): Checkpoint {
     executions.set(key, {
       ...x,
       ...("output" in x ? { output: canonical(x.output, "a stored output") } : {}),
+      ...(x.failure === undefined ? {} : { failure: ownedFailure(x.failure) }),
+      failedAttempts: x.failedAttempts.map((a) => ({ ...a, failure: ownedFailure(a.failure) })),
       once: new Map([...x.once].map(([name, value]) => [name, canonical(value, "a stored once result")])),
       waits: new Map([...x.waits].map(([id, wait]) => [
         id,

@@ -122,6 +122,25 @@ export interface Logger {
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
+/** Warnings on the console, and what bodies log. */
+export const consoleLogger: Logger = {
+  info: (message, fields) => console.info(message, fields),
+  warn: (message, fields) => console.warn(message, fields),
+};
+
+/** A logger that neither throws nor rejects: what a user's logger fails with has nowhere left to be reported. */
+export function safeLogger(logger: Logger): Logger {
+  const write = (level: keyof Logger): Logger[keyof Logger] => (message, fields) => {
+    try {
+      const answer: unknown = logger[level](message, fields);
+      if (answer instanceof Promise) answer.catch(() => {});
+    } catch {
+      // See above.
+    }
+  };
+  return { info: write("info"), warn: write("warn") };
+}
+
 /** Sends one event to every observer in order of registration. */
 export function notify(
   observers: readonly Hooks[],
@@ -141,9 +160,5 @@ export function notify(
 
 /** Reports what a hook threw. */
 export function faulty(logger: Logger, hook: string, error: unknown): void {
-  try {
-    logger.warn(`superstep: a hook failed on ${hook}`, { error });
-  } catch {
-    // A logger that throws has nowhere left to be reported.
-  }
+  logger.warn(`superstep: a hook failed on ${hook}`, { error });
 }

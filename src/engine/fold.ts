@@ -1,5 +1,7 @@
 import { advance, type Patch } from "../checkpoint/delta.ts";
 import { reduceDraft } from "../checkpoint/draft.ts";
+import { editedInPlace, reading } from "../checkpoint/leaves.ts";
+import { sealArray } from "../checkpoint/seal.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import { isSuperstepError, ValidationError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
@@ -87,7 +89,8 @@ function reduceOne<S>(
   const recipe = recipeOf(vertex, outcome);
   if (recipe === undefined) return { value: state, patch: undefined };
   const what = `the state after vertex ${vertex.id}`;
-  const next = advance(state, reduceDraft(state, recipe, `the reducer of vertex ${vertex.id}`), what);
+  const of = outcome.kind === "done" ? "reducer" : "record";
+  const next = advance(state, reduceDraft(state, recipe, `the ${of} of vertex ${vertex.id}`), what);
   if (next.patch === undefined) return next;
   const issues = rules.validator.check(state, next.value);
   if (issues !== undefined) throw new ValidationError(what, issues);
@@ -99,10 +102,16 @@ function recipeOf<S>(
   vertex: CompiledVertex<S>,
   outcome: VertexStanding,
 ): ((draft: S) => S | void) | undefined {
-  if (outcome.kind === "done") return (draft) => vertex.reduce(draft, outcome.output);
+  const { id } = vertex;
+  if (outcome.kind === "done") {
+    const output = vertex.each === undefined ? outcome.output : sealArray([...outcome.output as unknown[]]);
+    const fault = (path: string) => editedInPlace(`the reducer of vertex ${id}`, path, "its output");
+    return (draft) => reading(output, () => vertex.reduce(draft, output), fault);
+  }
   if (outcome.kind === "unsettled") return undefined;
   const record = vertex.handlers[outcome.handler]?.record;
-  return record === undefined ? undefined : (draft) => record(draft, outcome.failure);
+  const fault = (path: string) => editedInPlace(`the record of vertex ${id}`, path, "the failure's data");
+  return record && ((draft) => reading(outcome.failure.data, () => record(draft, outcome.failure), fault));
 }
 
 function phaseOf(error: unknown, outcome: VertexStanding): FaultPhase {

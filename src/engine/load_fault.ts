@@ -1,6 +1,7 @@
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
+import { errorText } from "../model/texts.ts";
 import { announcements } from "./announce.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./events.ts";
@@ -29,7 +30,7 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
   const { absent } = await vacate(engine, before);
   const { step } = before.run;
   const events: readonly RecordEvent[] = [
-    { type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } },
+    { type: "halted", halt: { kind: "load_fault", step, message: errorText(messageOf(fault)) } },
   ];
   const at = runTime(runtime, before.run);
   const { checkpoint } = await revise(log, cursor, at, events, { absent, stateless: true });

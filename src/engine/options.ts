@@ -1,5 +1,5 @@
 import { ArgumentError, BuildError } from "../errors.ts";
-import { type Duration, toMs } from "../model/durations.ts";
+import { type Duration, timeOf, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
@@ -123,8 +123,8 @@ export function span(value: Duration | undefined, fallback: number, op: string, 
 
 /** A time, given as a duration from now or as a date. */
 export function moment(value: Duration | Date, now: number, op: string, name: string): number {
-  const at = value instanceof Date ? value.getTime() : now + (toMs(value) ?? NaN);
-  if (Number.isFinite(at)) return at;
+  const at = timeOf(value, now);
+  if (at !== undefined) return at;
   throw refused(op, `${name} is ${String(value)}; give milliseconds, a text such as "30s", or a Date`);
 }
 

@@ -1,10 +1,13 @@
 import { digest } from "../checkpoint/digest.ts";
+import { editedInPlace, type Handout, reading } from "../checkpoint/leaves.ts";
 import type { Mapped, Split } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import { standing } from "./step.ts";
 import { ignore, isThenable } from "./thenable.ts";
+
+const INPUT = "its input";
 
 /** What is left to run of a step, with the inputs selected from its snapshot. Pure. */
 export interface StepPlan {
@@ -19,8 +22,8 @@ export interface StepPlan {
 export interface PlannedExecution {
   readonly vertexId: string;
   readonly item?: number;
-  /** Selects the input anew: every run of a body gets its own. */
-  input(): unknown;
+  /** Selects the input anew and hands it out: every run of a body gets its own. */
+  input(handout?: Handout): unknown;
 }
 
 /** Selects every input of a step, in ascending vertex id, before anything runs. */
@@ -40,14 +43,14 @@ export function planStep<S>(
       if (vertex.select !== undefined) {
         const { select } = vertex;
         let first: { readonly input: unknown } | undefined = {
-          input: selected(select(state), "select", vertex.id),
+          input: selected(select, state, "select", vertex.id),
         };
         executions.set(vertex.id, {
           vertexId: vertex.id,
-          input: () => {
-            const input = first === undefined ? select(state) : first.input;
+          input: (handout) => {
+            const input = first === undefined ? selected(select, state, "select", vertex.id) : first.input;
             first = undefined;
-            return input;
+            return handout === undefined ? input : handout.give(input, INPUT, state);
           },
         });
         ready.push(vertex.id);
@@ -59,7 +62,12 @@ export function planStep<S>(
         const key = executionKey(vertex.id, item);
         const status = checkpoint.executions.get(key)?.status;
         if (status === "done" || status === "failed") continue;
-        executions.set(key, { vertexId: vertex.id, item, input: () => plan.item(item) });
+        executions.set(key, {
+          vertexId: vertex.id,
+          item,
+          input: (handout) =>
+            handout === undefined ? plan.item(item) : handout.give(plan.item(item), INPUT, state),
+        });
         ready.push(key);
       }
     } catch (error) {
@@ -94,7 +102,7 @@ function planMap<S>(
 
 /** The items that a map vertex selects from a state. */
 export function itemsOf<S>(vertex: CompiledVertex<S>, state: S): readonly unknown[] {
-  const items = selected(vertex.each!(state), "each", vertex.id);
+  const items = selected(vertex.each!, state, "each", vertex.id);
   if (Array.isArray(items)) return items as readonly unknown[];
   throw new ContextError(`each of vertex ${vertex.id} returned ${typeof items}, not an array of items`);
 }
@@ -104,7 +112,12 @@ export function splitOf(vertexId: string, items: readonly unknown[]): Split {
   return { vertexId, count: items.length, digest: digest(items) };
 }
 
-function selected(value: unknown, what: string, vertexId: string): unknown {
+function selected<S>(select: (state: S) => unknown, state: S, what: string, vertexId: string): unknown {
+  const value = reading(
+    state,
+    () => select(state),
+    (path) => editedInPlace(`${what} of vertex ${vertexId}`, path, "the state"),
+  );
   if (!isThenable(value)) return value;
   ignore(value);
   throw new ContextError(`${what} of vertex ${vertexId} returned a promise; it must select synchronously`);

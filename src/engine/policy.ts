@@ -1,8 +1,11 @@
 import { canonical } from "../checkpoint/canonical.ts";
+import { sizeOf } from "../checkpoint/marks.ts";
+import { ignorePromises } from "../checkpoint/promises.ts";
 import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from "../errors.ts";
 import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
-import { toMs } from "../model/durations.ts";
+import { MAX_TIME, toMs } from "../model/durations.ts";
 import type { FaultPhase, VertexFailure } from "../model/failure.ts";
+import { errorText } from "../model/texts.ts";
 import { ignore, isThenable } from "./thenable.ts";
 
 /**
@@ -28,7 +31,7 @@ export function judge<S>(vertex: CompiledVertex<S>, fault: Fault, when: Moment):
         return {
           kind: "retry",
           failure: failureOf(fault),
-          nextAt: when.now + delay,
+          nextAt: Math.min(when.now + delay, MAX_TIME),
           spentMs: when.spentMs + delay,
         };
       }
@@ -45,6 +48,8 @@ export interface Fault {
   readonly phase: FaultPhase;
   /** From 1. */
   readonly attempt: number;
+  /** What a faulty `record` was to record. */
+  readonly first?: VertexFailure;
 }
 
 /** What {@link judge} may know of the world. */
@@ -91,15 +96,16 @@ export function giveUp<S>(vertex: CompiledVertex<S>, fault: Fault): Extract<Verd
 
 /** A fault as plain data, the same live and after a reload. */
 export function failureOf(fault: Fault): VertexFailure {
-  const { error, attempt, phase } = fault;
+  const { error, attempt, phase, first } = fault;
   const { name, code, data } = described(error);
   return {
     name,
-    message: messageOf(error),
+    message: errorText(messageOf(error)),
     ...(code === undefined ? {} : { code }),
     attempt,
     ...(data === undefined ? {} : { data }),
     phase,
+    ...(first === undefined ? {} : { cause: first }),
   };
 }
 
@@ -119,7 +125,8 @@ function backoff(retry: CompiledRetry, fault: Fault, random: number): number {
   if (typeof backoff === "function") {
     return span(backoff(fault.attempt, fault.error), "the backoff function's result");
   }
-  const full = Math.min(backoff.maxMs, backoff.initialMs * backoff.factor ** (fault.attempt - 1));
+  const growth = Math.min(MAX_TIME, backoff.factor ** (fault.attempt - 1));
+  const full = Math.min(MAX_TIME, backoff.maxMs, backoff.initialMs * growth);
   return Math.round(backoff.jitter ? full / 2 + random * full / 2 : full);
 }
 
@@ -160,16 +167,26 @@ function decided(answer: unknown, what: string): boolean {
   return Boolean(answer);
 }
 
-function described(error: unknown): { name: string; code?: string; data?: unknown } {
-  try {
-    if (!(error instanceof Error)) return { name: "Error" };
-    const { code, data } = error as { code?: unknown; data?: unknown };
-    return {
-      name: typeof error.name === "string" ? error.name : "Error",
-      ...(typeof code === "string" ? { code } : {}),
-      ...(data === undefined ? {} : { data: canonical(data, "the data of an error") }),
-    };
-  } catch {
-    return { name: "Error" };
-  }
+function described(error: unknown): { name: string; code: string | undefined; data: unknown } {
+  const field = <T>(name: "name" | "code" | "data", read: (value: unknown) => T): T | undefined => {
+    try {
+      if (error instanceof Error) return read((error as unknown as Record<string, unknown>)[name]);
+      ignorePromises(error);
+    } catch {
+      // A getter that throws, or data that cannot be stored: the rest is kept.
+    }
+    return undefined;
+  };
+  const text = (value: unknown) => typeof value === "string" ? errorText(value) : undefined;
+  return { name: field("name", text) ?? "Error", code: field("code", text), data: field("data", storedData) };
 }
+
+/** The data of an error as it is stored; a text in its place says what was cut. */
+function storedData(data: unknown): unknown {
+  const stored = canonical(data, "the data of an error");
+  const bytes = sizeOf(stored);
+  if (bytes <= MAX_ERROR_DATA) return stored;
+  return `[cut: data of ${bytes} bytes, at most ${MAX_ERROR_DATA} are kept]`;
+}
+
+const MAX_ERROR_DATA = 64 * 1024;

@@ -15,7 +15,7 @@ import type { WaitKind } from "../model/wait.ts";
 import { foldSoFar, type StateRules } from "./fold.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
 import { statusesOf } from "./picture.ts";
-import { pausedFailures } from "./step.ts";
+import { pausedFailures, recordKey } from "./step.ts";
 import { nextDue, stepVertices } from "./superstep.ts";
 
 /**
@@ -225,8 +225,7 @@ function failedVertex(
   const { run, nextStep: step } = checkpoint;
   const failure = x.failure!;
   const key = idempotencyKey(run.graphId, run.runId, step, x.vertexId, x.item);
-  const live = executionKey(x.vertexId, x.item);
-  const cause = errors.has(live) ? errors.get(live) : recalled(failure);
+  const cause = causeOf(x, failure, errors);
   const { attempt, phase } = failure;
   return {
     vertexId: x.vertexId,
@@ -236,6 +235,31 @@ function failedVertex(
     error: new VertexError(x.vertexId, vertexRunId(key, x.generation), step, attempt, phase, cause, x.item),
   };
 }
+
+/** What was thrown, as far as this process saw it; the error that a faulty `record` was to record comes last. */
+function causeOf(
+  { vertexId, item }: Pick<Execution, "vertexId" | "item">,
+  failure: VertexFailure,
+  errors: ReadonlyMap<string, unknown>,
+): unknown {
+  const { cause: first, failures } = failure;
+  const key = first === undefined ? executionKey(vertexId, item ?? failures?.[0]?.item) : recordKey(vertexId);
+  const error = errors.has(key) ? errors.get(key) : recalled(failure);
+  if (first !== undefined) appendCause(error, causeOf({ vertexId }, first, errors));
+  return error;
+}
+
+function appendCause(error: unknown, cause: unknown): void {
+  try {
+    let last = error as Error;
+    for (let level = 0; last.cause instanceof Error && level < MAX_CAUSES; level++) last = last.cause;
+    if (last !== cause) last.cause ??= cause;
+  } catch {
+    // It is no error, or cannot be changed; `failure.cause` tells the same.
+  }
+}
+
+const MAX_CAUSES = 100;
 
 function recalled(failure: VertexFailure): Error {
   const error = new Error(failure.message);

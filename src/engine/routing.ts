@@ -1,8 +1,11 @@
 import { ConditionError, ContextError, DeadEndError, messageOf, UndeclaredTargetError } from "../errors.ts";
+import { editedInPlace, reading } from "../checkpoint/leaves.ts";
+import { ignorePromises } from "../checkpoint/promises.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
 import { compareIds } from "../model/ids.ts";
 import type { Halt, Route } from "../model/run.ts";
+import { errorText } from "../model/texts.ts";
 import { standing } from "./step.ts";
 import { ignore, isThenable } from "./thenable.ts";
 
@@ -65,9 +68,9 @@ function halted(
     halt: {
       kind,
       step,
-      message: error instanceof ConditionError ? messageOf(error.cause) : error.message,
+      message: errorText(error instanceof ConditionError ? messageOf(error.cause) : error.message),
       ...(vertexId === undefined ? {} : { vertexId }),
-      ...(target === undefined ? {} : { target }),
+      ...(target === undefined ? {} : { target: errorText(target) }),
     },
   };
 }
@@ -78,7 +81,8 @@ function pickTargets<S>(
 ): readonly string[] | ConditionError | UndeclaredTargetError {
   const { pick, targets } = vertex.condition!;
   try {
-    const answer: unknown = pick(state);
+    const fault = (path: string) => editedInPlace(`the pick of vertex ${vertex.id}`, path, "the state");
+    const answer: unknown = reading(state, () => pick(state), fault);
     if (isThenable(answer)) {
       ignore(answer);
       throw new ContextError(
@@ -92,6 +96,7 @@ function pickTargets<S>(
       : [answer];
     if (picked.length === 0) return new UndeclaredTargetError(vertex.id, "", targets);
     const stranger = picked.find((t) => typeof t !== "string" || !targets.includes(t));
+    ignorePromises(stranger);
     if (stranger !== undefined) return new UndeclaredTargetError(vertex.id, String(stranger), targets);
     return [...new Set(picked as readonly string[])];
   } catch (error) {

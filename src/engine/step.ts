@@ -41,6 +41,11 @@ export function isSettled<S>(checkpoint: Checkpoint, vertices: readonly Compiled
   return vertices.every((v) => standing(checkpoint, v).kind !== "unsettled");
 }
 
+/** The key of the live error that a `record` threw; under that of the execution stays the one that it was to record. */
+export function recordKey(vertexId: string): string {
+  return `${vertexId}/record`;
+}
+
 /** Executions that failed under "pause". */
 export function pausedFailures(checkpoint: Checkpoint): Execution[] {
   return [...checkpoint.executions.values()].filter((x) => x.status === "failed" && x.handler === undefined);

@@ -8,7 +8,7 @@ import type { InterruptReason } from "../model/run.ts";
 import { foldStep, type StateRules } from "./fold.ts";
 import { giveUp } from "./policy.ts";
 import { routeStep } from "./routing.ts";
-import { closings, isSettled, pausedFailures } from "./step.ts";
+import { closings, isSettled, pausedFailures, recordKey, standing } from "./step.ts";
 
 /**
  * The pure core: facts in, decisions out. It knows no clock, no store and no promise; the coordinator brings it what
@@ -156,8 +156,10 @@ class Core<S> {
       const { vertex, phase, error } = fold;
       const x = this.#checkpoint.executions.get(vertex.id);
       const attempt = (x?.failedAttempts.length ?? 0) + 1;
-      const verdict = giveUp(vertex, { error, phase, attempt });
-      this.#errors.set(executionKey(vertex.id), verdict.error);
+      const was = standing(this.#checkpoint, vertex);
+      const first = was.kind === "failed" ? { first: was.failure } : {};
+      const verdict = giveUp(vertex, { error, phase, attempt, ...first });
+      this.#errors.set(phase === "record" ? recordKey(vertex.id) : executionKey(vertex.id), verdict.error);
       this.#record({
         type: "failed",
         vertexId: vertex.id,

@@ -1,7 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { cors } from "hono/cors";
 import { compile } from "../compile.ts";
-import type { Logger } from "../engine/events.ts";
+import { consoleLogger, safeLogger } from "../engine/events.ts";
 import { positive, span } from "../engine/options.ts";
 import { BuildError } from "../errors.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -100,8 +100,8 @@ function apiOf(options: AppOptions, signal: AbortSignal, goings: Goings): Api {
     workflows = [],
     store = runners[0]?.store,
     runtime = systemRuntime,
-    logger = consoleLogger,
   } = options;
+  const logger = safeLogger(options.logger ?? consoleLogger);
   const { expose = {}, events = {} } = options;
   const compiled = workflows.map((workflow) => {
     if (store === undefined) {
@@ -132,8 +132,3 @@ function apiOf(options: AppOptions, signal: AbortSignal, goings: Goings): Api {
     },
   };
 }
-
-const consoleLogger: Logger = {
-  info: (message, fields) => console.info(message, fields),
-  warn: (message, fields) => console.warn(message, fields),
-};

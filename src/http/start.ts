@@ -1,6 +1,6 @@
 import type { RunView } from "../engine/result.ts";
 import { ArgumentError, RunExistsError } from "../errors.ts";
-import { toMs } from "../model/durations.ts";
+import { timeOf, toMs } from "../model/durations.ts";
 import { compareIds } from "../model/ids.ts";
 import { fromJson } from "../model/json.ts";
 import type { RunRecord } from "../model/run.ts";
@@ -41,7 +41,7 @@ interface Due {
 
 function dueOf(deadline: number | string, now: number): Due {
   const after = toMs(deadline);
-  if (after !== undefined) return { at: now + after, after };
+  if (after !== undefined && timeOf(after, now) !== undefined) return { at: now + after, after };
   const at = typeof deadline === "string" && /^\d{4}-\d\d-\d\dT/.test(deadline) ? Date.parse(deadline) : NaN;
   if (Number.isFinite(at)) return { at };
   throw new ArgumentError(

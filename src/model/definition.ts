@@ -37,13 +37,16 @@ export type TaskClass<I = never, O = unknown> = abstract new (...args: never[]) 
 export interface RetryPolicy {
   /** All attempts, the first included; at least 1. */
   readonly maxAttempts: number;
-  /** The pause before the next attempt. @default none */
-  readonly backoff?: BackoffOptions | ((attempt: number, error: unknown) => Duration);
+  /**
+   * The pause before the next attempt. A function gets the number of the attempt that failed, from 1, and its error: it is
+   * called with 1 before the second attempt. @default none
+   */
+  readonly backoff?: BackoffOptions | ((failedAttempt: number, error: unknown) => Duration);
   /** Whether this error is worth another attempt; what it throws takes the place of that error. @default every error is */
   readonly retryIf?: (error: unknown) => boolean;
 }
 
-/** Exponential backoff: `initial * factor^(attempt - 1)`, at most `max`. */
+/** Exponential backoff: `initial * factor^(failedAttempt - 1)`, at most `max`. */
 export interface BackoffOptions {
   /** The first pause. */
   readonly initial: Duration;
@@ -207,7 +210,7 @@ export interface CompiledRetry {
       readonly maxMs: number;
       readonly jitter: boolean;
     }
-    | ((attempt: number, error: unknown) => Duration)
+    | ((failedAttempt: number, error: unknown) => Duration)
     | undefined;
   /** Whether an error is worth another attempt; `undefined`: every one is. */
   readonly retryIf: ((error: unknown) => boolean) | undefined;

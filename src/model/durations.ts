@@ -34,12 +34,21 @@ export type DurationUnit =
  */
 export type Duration = number | `${number}${"" | " "}${DurationUnit}`;
 
+/** The latest time that a Date can hold, and the longest span that is taken. */
+export const MAX_TIME = 8.64e15;
+
+/** The time that `until` names, counted from `now` where it is a span; `undefined` when it is none that a Date can hold. */
+export function timeOf(until: unknown, now: number): number | undefined {
+  const at = until instanceof Date ? until.getTime() : now + (toMs(until) ?? NaN);
+  return Math.abs(at) <= MAX_TIME ? at : undefined;
+}
+
 /**
- * The milliseconds of a {@link Duration}, or `undefined` when it is not one: NaN, infinite, or not a text that names
- * a number and a unit. Negative spans are returned as they are; the caller decides what they mean.
+ * The milliseconds of a {@link Duration}, or `undefined` when it is not one: NaN, longer than a Date reaches, or not a
+ * text that names a number and a unit. Negative spans are returned as they are; the caller decides what they mean.
  */
 export function toMs(duration: unknown): number | undefined {
-  if (typeof duration === "number") return Number.isFinite(duration) ? duration : undefined;
+  if (typeof duration === "number") return Math.abs(duration) <= MAX_TIME ? duration : undefined;
   const [, number = "", unit = ""] = typeof duration === "string"
     ? /^(-?\d*\.?\d+) *([a-zA-Z]+)$/.exec(duration.trim()) ?? []
     : [];
@@ -47,5 +56,5 @@ export function toMs(duration: unknown): number | undefined {
   const one = parse(`1${unit}`);
   if (one === undefined || number === "") return undefined;
   const ms = Number(number) === 0 ? 0 : parse(`${number}${unit}`);
-  return ms !== undefined && Number.isFinite(ms) ? ms : undefined;
+  return ms !== undefined && Math.abs(ms) <= MAX_TIME ? ms : undefined;
 }

@@ -1,6 +1,6 @@
 import { compile, type CompileOptions } from "../compile.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
-import type { Hooks, Logger } from "../engine/events.ts";
+import { consoleLogger, type Hooks, type Logger, safeLogger } from "../engine/events.ts";
 import { positive, span } from "../engine/options.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { ArgumentError, DuplicateRegistrationError } from "../errors.ts";
@@ -83,7 +83,8 @@ const KNOWN = {
 export async function serve(options: ServeOptions): Promise<Worker> {
   const unknown = optionProblem(options, KNOWN);
   if (unknown !== undefined) throw new ArgumentError("serve", unknown);
-  const { runtime = systemRuntime, logger = consoleLogger, plane, signal, hooks, schedules = true } = options;
+  const { runtime = systemRuntime, plane, signal, hooks, schedules = true } = options;
+  const logger = safeLogger(options.logger ?? consoleLogger);
   const store = storeOf(options);
   const runners = runnersOf(options, store, runtime, logger);
   const graceMs = span(options.grace, 5_000, "serve", "grace");
@@ -170,8 +171,3 @@ function runnersOf(
   }
   return served;
 }
-
-const consoleLogger: Logger = {
-  info: (message, fields) => console.info(message, fields),
-  warn: (message, fields) => console.warn(message, fields),
-};

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Duration, toMs } from "../../src/model/durations.ts";
+import { type Duration, timeOf, toMs } from "../../src/model/durations.ts";
 
 test("D9: a duration is milliseconds, or a number and a unit", () => {
   const known: readonly (readonly [Duration, number])[] = [
@@ -30,4 +30,15 @@ test("D9: NaN, infinities and texts without a known unit are no durations", () =
   ) {
     assert.equal(toMs(wrong), undefined, String(wrong));
   }
+});
+
+test("spans beyond what a Date can hold, and times that a span leads beyond it, are none (FT-B5, O4)", () => {
+  for (const wrong of ["300000y", "-300000y", 1e300, -1e300, 8.64e15 + 2, Number.MAX_VALUE]) {
+    assert.equal(toMs(wrong), undefined, String(wrong));
+  }
+  assert.equal(toMs(8.64e15), 8.64e15);
+  assert.equal(timeOf(8.64e15, 1), undefined);
+  assert.equal(timeOf("1s", 8.64e15), undefined);
+  assert.equal(timeOf(new Date(NaN), 0), undefined);
+  assert.deepEqual([timeOf("1s", 5), timeOf(new Date(7), 5), timeOf(-9, 5)], [1_005, 7, -4]);
 });
