@@ -21,7 +21,8 @@ test("H2, FC-25: a fork of the failed step runs that vertex afresh and keeps the
   assert.notEqual(runId, "src");
   const due = lab.clock.now();
   const { graphId, graphVersion } = run;
-  assert.deepEqual(await lab.store.wakes(due, 10), [{ runId, graphId, graphVersion, due }]);
+  const wakes = (await lab.store.wakes(due, 10)).map(({ due: _, ...row }) => row);
+  assert.deepEqual(wakes, [{ runId, graphId, graphVersion }]);
   const [handle] = await lab.elsewhere(runner.graph).recover();
   const result = await lab.drive(handle!.result());
   assert.deepEqual([result.status, result.state.out.c, result.path], [
