@@ -1,3 +1,4 @@
+// Runs on deno by default: no runtime decides what the source looks like.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

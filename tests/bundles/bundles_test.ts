@@ -1,3 +1,4 @@
+// Runs on deno by default: the bundlers are the same everywhere.
 /**
  * Runs that source and bundles hand to each other over one Deno KV file. The test process runs the source (on Node the
  * emitted files), the bundles run as programs of their own outside of the repository, where no other copy is near.

@@ -1,3 +1,4 @@
+// Runs on deno by default: the commands are the same everywhere; they run as processes on all three.
 import assert from "node:assert/strict";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

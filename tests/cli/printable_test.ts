@@ -1,3 +1,4 @@
+// Runs on deno by default: the commands are the same everywhere; they run as processes on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jsonFault } from "../../src/cli/json_fault.ts";

@@ -1,3 +1,4 @@
+// Runs on deno by default: the stops find faults of the engine, which no runtime decides.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

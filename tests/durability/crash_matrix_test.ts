@@ -1,3 +1,4 @@
+// Runs on deno by default: the stops find faults of the engine, which no runtime decides.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "../../src/store/store.ts";
@@ -5,6 +6,7 @@ import { crashTest, testRunner, VirtualClock } from "../../src/testing/mod.ts";
 import type { OpenedStore } from "../../src/testing/mod.ts";
 import { openDenoKv, openMemory } from "../support/stores.ts";
 import { answersOf, bodiesOf, END, everything, scenario } from "./everything.ts";
+import { effort } from "../support/effort.ts";
 
 test("the graph with everything does all of it when nothing goes wrong", async () => {
   const happened: string[] = [];
@@ -35,7 +37,8 @@ test("the graph with everything does all of it when nothing goes wrong", async (
   assert.equal(new Set(happened).size, happened.length);
 });
 
-const SECOND_CRASHES = 15;
+/** After how many of the first stops a second one is tried. */
+const SECOND_CRASHES = effort(5, 15);
 
 const stores: Readonly<Record<string, () => Promise<OpenedStore>>> = {
   memory: openMemory,

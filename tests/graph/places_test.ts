@@ -1,3 +1,4 @@
+// Runs on deno by default: graphs are plain data, the same everywhere.
 /** Where a fault is: every build error names the graph, and the class where a vertex has one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// Runs on deno by default: graphs are plain data, the same everywhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Duration } from "../../mod.ts";

@@ -1,3 +1,4 @@
+// Runs on deno by default: graphs are plain data, the same everywhere.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Runs on bun: the other runtimes have files of their own.
 import { before, test } from "node:test";
 import assert from "node:assert/strict";
 import { HOST } from "../support/runtimes.ts";

@@ -1,3 +1,4 @@
+// Runs on deno: the other runtimes have files of their own.
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { before, test } from "node:test";

@@ -1,3 +1,4 @@
+// Runs on node: the other runtimes have files of their own.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Runs on deno by default: the random runs find faults of the engine, which no runtime decides.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defineWait, type TaskContext } from "../../mod.ts";
@@ -11,6 +12,7 @@ import { Chance, seedsOf } from "../fuzz/chance.ts";
 import { stored } from "../operations/story.ts";
 import { INPUT, Lab, revisionOf, type Spec } from "../waits/lab.ts";
 import { house, nested } from "./nesting.ts";
+import { effort } from "../support/effort.ts";
 
 const Ok = defineWait("ok", z.string());
 
@@ -84,7 +86,7 @@ function grown(lab: Lab, chance: Chance) {
   return { runner: home.runner(level(2, "top")) };
 }
 
-for (const seed of seedsOf(10)) {
+for (const seed of seedsOf(effort(4, 10))) {
   test(`FC-25: forks at every revision of workflows by chance go on where every run below was at that moment (seed ${seed})`, async () => {
     const chance = new Chance(seed);
     const { store, written } = noting(chance);

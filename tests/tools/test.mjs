@@ -2,108 +2,104 @@
 /**
  * Runs the same test files on Deno, Bun and Node and adds up the results.
  *
- *     test.mjs [--only deno|bun|node] [part of a file's path …]
+ *     test.mjs [--only deno|bun|node] [--limit <seconds>] [a file, or part of a file's path …]
  *
- * A runtime that is missing, that crashes or that runs no test counts as a failure. The last line is
- * `N passed, N failed`.
+ * The files go in batches, each a process of its own, to as many workers as there are cores: a crash costs the file
+ * that crashed. Nothing limits the whole; a batch in which no test begins or ends for the limit is stopped, and the
+ * test that is at work has failed. A runtime that is missing, that crashes or that runs no test counts as a failure.
+ * The last line is `N passed, N failed`, also when the run is stopped by a signal.
+ *
+ * A file may say that not every runtime needs it: `// Runs on bun: <why>`, or, for what shows the same everywhere,
+ * `// Runs on deno by default: <why>`, which holds unless `SUPERSTEP_TEST_EFFORT` is `long` or the file is named.
  *
  * @typedef {import("./runtimes.mjs").RuntimeName} RuntimeName
- * @typedef {{ passed: number, failed: number, skipped: number, note?: string }} Totals
+ * @typedef {{ runtime: RuntimeName, files: string[] }} Batch
+ * @typedef {{ batch: Batch, lines: RunnerLines, kill: () => void }} Work
  */
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { availableParallelism, constants } from "node:os";
 import { join, relative, sep } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { RunnerLines } from "./lines.mjs";
 import { buildForNode, installDependencies, locate, ROOT, RUNTIMES } from "./runtimes.mjs";
 
-/** What a runtime prints: held back until it is its turn. */
-class Voice {
-  /** @param {RuntimeName} name */
-  constructor(name) {
-    this.name = name;
-    this.ended = false;
-    this.speaking = false;
-    /** @type {["stdout" | "stderr", string][]} */
-    this.held = [];
-  }
-
-  /**
-   * @param {"stdout" | "stderr"} stream
-   * @param {string} text
-   */
-  print(stream, text) {
-    if (this.speaking) process[stream].write(text);
-    else this.held.push([stream, text]);
-  }
-
-  speak() {
-    if (this.speaking) return;
-    this.speaking = true;
-    console.log(`\n── ${this.name}`);
-    for (const [stream, text] of this.held.splice(0)) process[stream].write(text);
-  }
-}
-
-/** No runtime may hang for longer than this; it is then a failure. */
-const LIMIT_MS = 12 * 60_000;
-/** Of one test. Bun's own default of 5 s is too short for tests that start processes. */
-const TEST_LIMIT_MS = 120_000;
+const LONG = process.env.SUPERSTEP_TEST_EFFORT === "long";
+/** Tests are long where the effort is. */
+const DEFAULT_LIMIT_S = LONG ? 900 : 180;
+/** Files per process. Deno and Bun start once for many files; on Node each file is a process, as `node --test` does it. */
+const BATCH = { deno: 8, bun: 12, node: 1 };
+/** More at once would be too many processes for tests that start processes themselves. */
+const MAX_WORKERS = 4;
+/** Variables that let a runner print less than every test. */
+const QUIETING = ["CLAUDECODE", "AGENT", "REPL_ID", "FORCE_COLOR"];
 
 const { values, positionals } = parseArgs({
-  options: { only: { type: "string", multiple: true } },
+  options: { only: { type: "string", multiple: true }, limit: { type: "string" } },
   allowPositionals: true,
 });
 const wanted = RUNTIMES.filter((name) => values.only?.includes(name) ?? true);
 const unknown = values.only?.find((name) => !RUNTIMES.some((known) => known === name));
 if (unknown !== undefined) throw new Error(`--only ${unknown}: expected deno, bun or node`);
+const limitMs = 1000 * Number(values.limit ?? DEFAULT_LIMIT_S);
+if (!(limitMs > 0)) throw new Error(`--limit ${values.limit}: expected a number of seconds`);
 
-const files = testFiles().filter((file) =>
-  positionals.length === 0 || positionals.some((part) => file.includes(part))
-);
+const files = testFiles();
 if (files.length === 0) throw new Error(`no test file has ${positionals.join(" or ")} in its path`);
-const paths = prepare();
-/** @type {Map<RuntimeName, Totals>} */
-const results = new Map();
-await runAll();
-report();
 
-/** Runs all runtimes at the same time; what they print comes out one after the other, live for the first that is at work. */
-async function runAll() {
-  const voices = /** @type {const} */ (["node", "deno", "bun"]).filter((name) => wanted.includes(name))
-    .map((name) => new Voice(name));
-  const speak = () => {
-    for (const voice of voices) {
-      voice.speak();
-      if (!voice.ended) return;
-    }
-  };
-  speak();
-  await Promise.all(voices.map(async (voice) => {
-    results.set(voice.name, await runTests(voice.name, voice));
-    voice.ended = true;
-    speak();
-  }));
+/** @type {Map<RuntimeName, { passed: number, failed: number, skipped: number }>} */
+const totals = new Map(wanted.map((name) => [name, { passed: 0, failed: 0, skipped: 0 }]));
+/** What failed, as it is listed at the end. @type {string[]} */
+const failures = [];
+/** @type {Set<Work>} */
+const atWork = new Set();
+for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) {
+  process.on(signal, () => stop(signal));
 }
 
-/** Every test file, relative to the repository and with forward slashes. */
+const paths = prepare();
+const queue = batches();
+let ended = 0;
+await Promise.all(
+  Array.from({ length: Math.min(Math.max(2, availableParallelism()), MAX_WORKERS) }, async () => {
+    for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) await runBatch(batch);
+  }),
+);
+for (const name of wanted) {
+  const { passed, failed } = counted(name);
+  if (passed + failed === 0) fail(name, "no test ran");
+}
+report();
+
+/** The test files that are asked for, relative to the repository and with forward slashes. */
 function testFiles() {
-  return readdirSync(join(ROOT, "tests"), { recursive: true, withFileTypes: true })
+  const all = readdirSync(join(ROOT, "tests"), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith("_test.ts"))
     .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join("/"))
     .sort();
+  if (positionals.length === 0) return all;
+  const named = positionals.filter((path) => path.endsWith(".ts") && existsSync(join(ROOT, path)));
+  const parts = positionals.filter((part) => !named.includes(part));
+  return [...new Set([...named, ...all.filter((file) => parts.some((part) => file.includes(part)))])];
 }
 
 /**
  * Dependencies, all three runtimes and the Node build: also for a run on one of them, because tests start processes
  * on the others.
  *
- * @returns {Map<RuntimeName, string | Error>}
+ * @returns {Map<RuntimeName, string>}
  */
 function prepare() {
-  installDependencies();
-  /** @type {Map<RuntimeName, string | Error>} */
+  /** @type {Map<RuntimeName, string>} */
   const found = new Map();
+  for (const name of RUNTIMES) {
+    const path = process.env[`SUPERSTEP_${name.toUpperCase()}`];
+    if (path !== undefined) found.set(name, path);
+  }
+  // A test of this command runs under it: everything is there.
+  if (found.size === RUNTIMES.length) return found;
+  installDependencies();
   for (const name of RUNTIMES) {
     try {
       const path = locate(name);
@@ -111,126 +107,219 @@ function prepare() {
       if (name === "node") buildForNode(path);
       found.set(name, path);
     } catch (error) {
-      found.set(name, error instanceof Error ? error : new Error(String(error)));
+      fail(name, error instanceof Error ? error.message : String(error));
     }
   }
   return found;
 }
 
 /**
- * @param {RuntimeName} name
- * @param {Voice} voice
- * @returns {Promise<Totals>}
+ * What there is to run. Large batches first, so that the workers end at about the same time.
+ *
+ * @returns {Batch[]}
  */
-async function runTests(name, voice) {
-  const path = paths.get(name);
-  if (typeof path !== "string") return { passed: 0, failed: 1, skipped: 0, note: path?.message ?? "missing" };
-  const { stdout, stderr, code } = await stream(path, testArguments(name), voice);
-  // Bun alone reports on stderr; its other stream holds what tests print, in no order to the report.
-  const totals = totalsOf(name, name === "bun" ? stderr : stdout);
-  if (totals.passed + totals.failed === 0) return { ...totals, failed: 1, note: "no test ran" };
-  if (code !== 0 && totals.failed === 0) return { ...totals, failed: 1, note: `ended with ${code}` };
-  return totals;
+function batches() {
+  return wanted.filter((name) => paths.has(name))
+    .sort((a, b) => BATCH[b] - BATCH[a])
+    .flatMap((runtime) => {
+      const own = files.filter((file) => runsOn(file, runtime));
+      const count = Math.ceil(own.length / BATCH[runtime]);
+      // Neighbours are alike: dealt out, long files of one room do not meet in one batch.
+      return Array.from({ length: count }, (_, i) => ({
+        runtime,
+        files: own.filter((_, at) => at % count === i),
+      }));
+    });
 }
 
 /**
- * @param {RuntimeName} name
+ * @param {string} file
+ * @param {RuntimeName} runtime
+ */
+function runsOn(file, runtime) {
+  const said = /^\/\/ Runs on (deno|bun|node)( by default)?: /m.exec(readFileSync(join(ROOT, file), "utf8"));
+  if (said === null || said[1] === runtime) return true;
+  return said[2] !== undefined && (LONG || positionals.length > 0);
+}
+
+/** @param {Batch} batch */
+async function runBatch(batch) {
+  const { runtime } = batch;
+  const { lines, output, code, silent } = await run(batch);
+  ended++;
+  const own = counted(runtime);
+  for (const verdict of /** @type {const} */ (["passed", "failed", "skipped"])) {
+    own[verdict] += lines.totals[verdict];
+  }
+  for (const name of lines.failures) failures.push(`${runtime}: ${name}`);
+  console.log(`\n── ${runtime} ${batch.files.join(" ")}\n${output.trimEnd()}`);
+  if (silent) fail(runtime, `${blame(lines)}, no end within ${limitMs / 1000} s`);
+  const left = batch.files.filter((file) => !lines.files.includes(file));
+  if (!lines.ended && left.length > 0 && batch.files.length > 1) {
+    // Without a word the runner could not begin, for the sake of one of them.
+    const again = left.length < batch.files.length ? [left] : left.map((file) => [file]);
+    for (const some of again) queue.unshift({ runtime, files: some });
+    if (!silent && left.length < batch.files.length) fail(runtime, `${blame(lines)}, ended with ${code}`);
+  } else if (!silent && !lines.ended) {
+    fail(runtime, `${blame(lines)}, ended with ${code}`);
+  } else if (!silent && lines.totals.failed === 0 && code !== 0) {
+    fail(runtime, `${batch.files.join(" ")}: ended with ${code} after ${lines.last ?? "no test"}`);
+  } else if (lines.failures.length < lines.totals.failed) {
+    failures.push(`${runtime}: ${batch.files.join(" ")}: a fault outside of tests, see above`);
+  } else if (lines.ended) {
+    // Deno says nothing of a file that throws while it is loaded.
+    const empty = batch.files.filter((file) => !lines.ran.has(file));
+    if (empty.length > 0) fail(runtime, `${empty.join(" ")}: no test ran`);
+  }
+  const { passed, failed } = sum();
+  const rest = queue.length + atWork.size;
+  console.log(`── ${ended} batches done, ${rest} left: ${passed} passed, ${failed} failed so far`);
+
+  /** @param {RunnerLines} lines */
+  function blame(lines) {
+    const file = lines.files.at(-1) ?? batch.files[0];
+    return `${file}: ${
+      lines.pending ?? (lines.last === undefined ? "its first test" : `after ${lines.last}`)
+    }`;
+  }
+}
+
+/**
+ * @param {Batch} batch
  * @returns {string[]}
  */
-function testArguments(name) {
-  if (name === "deno") return ["test", "-A", "--no-check", ...files];
-  if (name === "bun") return ["test", `--timeout=${TEST_LIMIT_MS}`, ...files.map((file) => `./${file}`)];
-  const built = files.map((file) => `dist/${file.replace(/\.ts$/, ".js")}`);
+function testArguments({ runtime, files }) {
+  if (runtime === "deno") return ["test", "-A", "--no-check", ...files];
+  // Bun's own limit names the test, so it comes first; its default of 5 s is too short where processes are started.
+  if (runtime === "bun") {
+    return [
+      "test",
+      `--timeout=${Math.round(0.8 * limitMs)}`,
+      ...files.map((file) => `./${file}`),
+    ];
+  }
   return [
-    "--test",
-    "--test-concurrency=2",
-    "--test-reporter=spec",
-    `--test-timeout=${3 * TEST_LIMIT_MS}`,
-    ...built,
+    `--test-reporter=${join(ROOT, "tests", "tools", "node_reporter.mjs")}`,
+    "--test-reporter-destination=stdout",
+    ...files.map((file) => `dist/${file.replace(/\.ts$/, ".js")}`),
   ];
 }
 
 /**
- * Runs a command, showing what it prints.
+ * Runs a batch in a process group of its own, so that nothing outlives it that its tests started.
  *
- * @param {string} command
- * @param {string[]} args
- * @param {Voice} voice
- * @returns {Promise<{ stdout: string, stderr: string, code: string | number }>}
+ * @param {Batch} batch
+ * @returns {Promise<{ lines: RunnerLines, output: string, code: string | number, silent: boolean }>}
  */
-function stream(command, args, voice) {
+function run(batch) {
   return new Promise((resolve) => {
-    const printed = { stdout: "", stderr: "" };
-    const child = spawn(command, args, {
+    const lines = new RunnerLines(batch.runtime, batch.files);
+    let output = "";
+    let silent = false;
+    const child = spawn(/** @type {string} */ (paths.get(batch.runtime)), testArguments(batch), {
       cwd: ROOT,
-      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined },
+      env: {
+        ...process.env,
+        ...Object.fromEntries(QUIETING.map((name) => [name, undefined])),
+        NO_COLOR: "1",
+      },
       stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
     });
+    const work = { batch, lines, kill: () => killGroup(child.pid) };
+    atWork.add(work);
+    // Bun alone reports on stderr; its other stream holds what tests print, in no order to the report.
+    const reports = batch.runtime === "bun" ? "stderr" : "stdout";
+    let moves = 0;
+    let limit = setTimeout(onSilence, limitMs);
     for (const name of /** @type {const} */ (["stdout", "stderr"])) {
       child[name].setEncoding("utf8").on("data", (text) => {
-        printed[name] += text;
-        voice.print(name, text);
+        output += text;
+        if (name !== reports) return;
+        lines.take(text);
+        if (moves === lines.moves) return;
+        moves = lines.moves;
+        clearTimeout(limit);
+        limit = setTimeout(onSilence, limitMs);
       });
     }
-    const limit = setTimeout(() => {
-      console.error(`\nstopped: still running after ${LIMIT_MS / 60_000} minutes`);
-      child.kill("SIGTERM");
-      setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
-    }, LIMIT_MS);
-    child.on("error", (error) => console.error(error.message));
+    child.on("error", (error) => output += `${error.message}\n`);
     child.on("close", (code, signal) => {
       clearTimeout(limit);
-      resolve({ ...printed, code: code ?? signal ?? 1 });
+      atWork.delete(work);
+      resolve({ lines, output, code: code ?? signal ?? 1, silent });
     });
+
+    function onSilence() {
+      silent = true;
+      work.kill();
+    }
   });
 }
 
+/** @param {number | undefined} pid */
+function killGroup(pid) {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 /**
- * What a runner says at its end.
+ * Ends everything, and counts what ran.
  *
- * @param {RuntimeName} name
- * @param {string} output
- * @returns {Totals}
+ * @param {keyof typeof constants.signals} signal
  */
-function totalsOf(name, output) {
-  /** @param {RegExp} pattern */
-  const last = (pattern) => Number([...output.matchAll(pattern)].at(-1)?.[1] ?? 0);
-  if (name === "deno") {
-    return {
-      passed: last(/^(?:ok|FAILED) \| (\d+) passed/gm),
-      failed: last(/^(?:ok|FAILED) \| .*\| (\d+) failed/gm),
-      skipped: last(/^(?:ok|FAILED) \| .*\| (\d+) ignored/gm),
-    };
+function stop(signal) {
+  for (const { batch, lines, kill } of atWork) {
+    kill();
+    const own = counted(batch.runtime);
+    for (const verdict of /** @type {const} */ (["passed", "failed", "skipped"])) {
+      own[verdict] += lines.totals[verdict];
+    }
+    for (const name of lines.failures) failures.push(`${batch.runtime}: ${name}`);
   }
-  if (name === "bun") {
-    return {
-      passed: last(/^ *(\d+) pass$/gm),
-      failed: last(/^ *(\d+) fail$/gm),
-      skipped: last(/^ *(\d+) skip$/gm) + last(/^ *(\d+) todo$/gm),
-    };
-  }
-  // A file without a test is reported as a test that is named like the file.
-  const emptyFiles = output.match(/^✔ \S*_test\.js \(/gm)?.length ?? 0;
+  const runtime = wanted[0] ?? "deno";
+  fail(runtime, `stopped by ${signal} after ${ended} batches, ${queue.length + atWork.size} left`);
+  report();
+  process.exit(128 + constants.signals[signal]);
+}
+
+/** @param {RuntimeName} runtime */
+function counted(runtime) {
+  const own = totals.get(runtime) ?? { passed: 0, failed: 0, skipped: 0 };
+  totals.set(runtime, own);
+  return own;
+}
+
+/**
+ * Counts a failure that no test has reported.
+ *
+ * @param {RuntimeName} runtime
+ * @param {string} note
+ */
+function fail(runtime, note) {
+  counted(runtime).failed++;
+  failures.push(`${runtime}: ${note}`);
+}
+
+function sum() {
+  const all = [...totals.values()];
   return {
-    passed: last(/^ℹ pass (\d+)$/gm) - emptyFiles,
-    failed: last(/^ℹ fail (\d+)$/gm) + last(/^ℹ cancelled (\d+)$/gm),
-    skipped: last(/^ℹ skipped (\d+)$/gm) + last(/^ℹ todo (\d+)$/gm),
+    passed: all.reduce((count, { passed }) => count + passed, 0),
+    failed: all.reduce((count, { failed }) => count + failed, 0),
   };
 }
 
 function report() {
-  let passed = 0;
-  let failed = 0;
+  if (failures.length > 0) console.log(`\nfailed:\n${failures.map((failure) => `  ${failure}`).join("\n")}`);
   console.log();
-  for (const name of wanted) {
-    const totals = results.get(name);
-    if (totals === undefined) continue;
-    passed += totals.passed;
-    failed += totals.failed;
-    const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : "";
-    const note = totals.note === undefined ? "" : ` (${totals.note})`;
-    console.log(`${name}: ${totals.passed} passed, ${totals.failed} failed${skipped}${note}`);
+  for (const [name, { passed, failed, skipped }] of totals) {
+    console.log(`${name}: ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
   }
+  const { passed, failed } = sum();
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? 0 : 1;
 }

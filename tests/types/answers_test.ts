@@ -1,3 +1,4 @@
+// Runs on deno by default: the compiler is the same everywhere.
 /** Answers are typed by the definition of their wait. The lines marked `@ts-expect-error` are the test. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

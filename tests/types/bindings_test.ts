@@ -1,3 +1,4 @@
+// Runs on deno by default: the compiler is the same everywhere.
 /**
  * D4: which bindings the compiler accepts and which it refuses. The lines marked `@ts-expect-error` are the test: where
  * one of them compiles, `deno check` and `tsc` fail. The classes are only declared, never compiled into a graph.

@@ -1,3 +1,4 @@
+// Runs on deno by default: the compiler is the same everywhere.
 /** Which durations the compiler accepts and which it refuses. The lines marked `@ts-expect-error` are the test. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// Runs on deno by default: the compiler is the same everywhere.
 /** The contract of the typed client against the routes themselves. The compiler is the test. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

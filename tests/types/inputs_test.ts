@@ -1,3 +1,4 @@
+// Runs on deno by default: the compiler is the same everywhere.
 /**
  * Runs start with what the schema accepts. The lines marked `@ts-expect-error` are the test: where one of them compiles,
  * `deno check` and `tsc` fail. Nothing of it is ever called.

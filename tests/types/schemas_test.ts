@@ -1,3 +1,4 @@
+// Runs on deno by default: the compiler is the same everywhere.
 /** What counts as a schema. The lines marked `@ts-expect-error` are the test. */
 import assert from "node:assert/strict";
 import type { StandardSchemaV1 } from "@standard-schema/spec";

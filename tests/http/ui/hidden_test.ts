@@ -1,3 +1,4 @@
+// Runs on deno by default: the pages and the browser are the same everywhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";

@@ -1,0 +1,73 @@
+// Runs on deno by default: it starts the test command, which runs its files on all three runtimes.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, watch } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { test } from "node:test";
+import { ROOT } from "../support/paths.ts";
+import { executable, HOST, RUNTIMES } from "../support/runtimes.ts";
+
+/** The test command on files of `fixtures`, as it is on a machine where all is prepared. */
+function testCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const prepared = Object.fromEntries(
+    RUNTIMES.map((name) => [`SUPERSTEP_${name.toUpperCase()}`, executable(name)]),
+  );
+  const script = join(ROOT, "tests", "tools", "test.mjs");
+  const child = spawn(executable(HOST), [...HOST === "deno" ? ["run", "-A"] : [], script, ...args], {
+    env: { ...process.env, ...prepared, SUPERSTEP_TEST_EFFORT: "short", ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => printed += text);
+  const end = new Promise<{ code: number | null; printed: string; last: string[] }>((resolve) => {
+    child.on("close", (code) => resolve({ code, printed, last: printed.trimEnd().split("\n").slice(-4) }));
+  });
+  return { child, end };
+}
+
+function fixtures(...names: readonly string[]): string[] {
+  return names.map((name) => `tests/tools/fixtures/${name}.ts`);
+}
+
+test("a test that hangs has failed under its own name, a crash costs its own file, and all that ran is counted (FT-F14, FT-G14)", async () => {
+  const { code, printed, last } = await testCommand([
+    "--limit",
+    "10",
+    ...fixtures("hangs", "crashes", "cannot_load", "passes"),
+  ]).end;
+  assert.equal(code, 1);
+  assert.deepEqual(last, [
+    "deno: 4 passed, 3 failed, 1 skipped",
+    "bun: 5 passed, 3 failed, 1 skipped", // Bun goes on after a test that hangs
+    "node: 4 passed, 3 failed, 1 skipped",
+    "13 passed, 9 failed",
+  ], printed);
+  const failed = printed.slice(printed.lastIndexOf("\nfailed:\n"));
+  for (const name of RUNTIMES) {
+    assert.match(failed, new RegExp(`^ {2}${name}: .*this one never ends`, "m"));
+    assert.match(
+      failed,
+      new RegExp(`^ {2}${name}: .*crashes.*(this one ends the process|after one passes before)`, "m"),
+    );
+  }
+});
+
+test("a run that is stopped counts what ran, also of the files at work (FT-F14)", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "superstep-runner-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const mark = join(folder, "at-work");
+  const { child, end } = testCommand(["--only", "deno", ...fixtures("passes", "hangs")], { MARK: mark });
+  await new Promise<void>((resolve) => {
+    const watcher = watch(folder, () => {
+      if (!existsSync(mark)) return;
+      watcher.close();
+      resolve();
+    });
+  });
+  child.kill("SIGTERM");
+  const { code, last } = await end;
+  assert.notEqual(code, 0);
+  assert.deepEqual(last.slice(-2), ["deno: 3 passed, 1 failed, 1 skipped", "3 passed, 1 failed"]);
+});
