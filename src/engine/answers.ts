@@ -73,7 +73,9 @@ export function resumeAnswers<S>(
   let answers = Object.entries(options.answers ?? {});
   const { wait, all = false } = options;
   if ("payload" in options) {
-    const meant = wait === undefined ? open : open.filter((w) => w.kind === "answer" && w.name === wait.name);
+    // What is named is answered by its name alone.
+    const left = open.filter((w) => !answers.some(([waitId]) => waitId === w.waitId));
+    const meant = wait === undefined ? left : left.filter((w) => w.kind === "answer" && w.name === wait.name);
     if (meant.length === 0 || (meant.length > 1 && !all)) {
       const waits = wait === undefined ? "wait" : `wait ${wait.name}`;
       throw new AnswerError(

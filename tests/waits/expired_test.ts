@@ -96,3 +96,23 @@ test("a resume opens anew only what had expired: the answer beside it is kept an
   const done = await lab.drive(lab.elsewhere(graph).resume(runId, { payload: "new" }));
   assert.deepEqual(done.state.out.a, ["kept", "new"]);
 });
+
+for (const give of ["payload", "answers", "both"] as const) {
+  test(`a resume that brings ${give} for a wait whose deadline has just passed is refused, and the wait expires (I2, I3)`, async () => {
+    const lab = new Lab();
+    const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok, { deadline: "1h" }) } });
+    const paused = await lab.drive(lab.engine(graph).run(INPUT));
+    const { runId, revision } = paused.run;
+    const id = openId(paused, "ok");
+    await lab.clock.advance("1h");
+    const late = lab.elsewhere(graph).resume(runId, {
+      ...(give === "answers" ? {} : { payload: "late" }),
+      ...(give === "payload" ? {} : { answers: { [id]: "late" } }),
+    });
+    const error = await lab.fails<AnswerError>(late, "AnswerError");
+    assert.equal(error.reason, give === "answers" ? "expired" : "ambiguous");
+    assert.equal((await lab.engine(graph).status(runId)).revision, revision);
+    const failed = interrupted(await lab.drive(lab.elsewhere(graph).resume(runId)));
+    assert.equal(failed.failures[0]!.failure.code, "WAIT_EXPIRED");
+  });
+}

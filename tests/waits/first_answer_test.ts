@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait } from "../../mod.ts";
+import { defineWait, WaitExpiredError } from "../../mod.ts";
 import type { AnswerError, ResumeOptions } from "../../mod.ts";
 import { anotherHandle, gate, INPUT, interrupted, Lab, openId } from "./lab.ts";
 
@@ -118,5 +118,119 @@ test("of a resume with a payload and an answer at one instant one value is accep
     const results = (await lab.engine(graph).history(runId)).rows.flatMap((row) => row.events)
       .flatMap((e) => e.type === "resolved" && e.result.kind === "answered" ? [e.result.value] : []);
     assert.deepEqual(results, [done.state.out.a]);
+  }
+});
+
+test("answers and a payload in one resume: the payload is for the wait that is not named, and a named one is answered once (I3)", async () => {
+  const lab = new Lab();
+  const graph = twoWaits(lab);
+  const runner = lab.engine(graph);
+  for (const options of [{}, { wait: Ok }, { all: true }]) {
+    const paused = await lab.drive(runner.run(INPUT));
+    const answers = { [openId(paused, "ok", "b")]: "named" };
+    const done = await lab.drive(runner.resume(paused.run.runId, { answers, payload: "rest", ...options }));
+    assert.deepEqual([done.status, done.state.out.a, done.state.out.b], ["completed", "rest", "named"]);
+  }
+  const one = lab.engine(lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } }, { id: "one" }));
+  const paused = await lab.drive(one.run(INPUT));
+  const { runId, revision } = paused.run;
+  const both = one.resume(runId, { answers: { [openId(paused, "ok")]: "named" }, payload: "rest" });
+  assert.equal((await lab.fails<AnswerError>(both, "AnswerError")).reason, "ambiguous");
+  assert.equal((await one.status(runId)).revision, revision);
+});
+
+test("a wait whose answer is recorded is answered, for answer and for resume alike, and an expired one is expired (FT-A10, I2)", async () => {
+  const lab = new Lab();
+  const Next = defineWait("next", z.string());
+  const graph = lab.graph({
+    a: {
+      waits: [Ok, Next],
+      body: async (ctx) => {
+        const first = await ctx.waitFor(Ok, { deadline: "1h" }).catch((error) => {
+          if (error instanceof WaitExpiredError) return "expired";
+          throw error;
+        });
+        return [first, await ctx.waitFor(Next)];
+      },
+    },
+  });
+  for (const reason of ["answered", "expired"] as const) {
+    const paused = await lab.drive(lab.engine(graph).run(INPUT));
+    const { runId } = paused.run;
+    const id = openId(paused, "ok");
+    if (reason === "answered") await lab.drive(lab.engine(graph).resume(runId, { payload: "first" }));
+    else {
+      await lab.clock.advance("1h");
+      for (const handle of await lab.elsewhere(graph).recover()) await lab.drive(handle.result());
+    }
+    openId(await lab.engine(graph).get(runId), "next");
+    const calls = [
+      () => lab.engine(graph).answer(runId, id, "again"),
+      () => lab.engine(graph).resume(runId, { answers: { [id]: "again" } }),
+    ];
+    for (const call of calls) {
+      assert.equal((await lab.fails<AnswerError>(call(), "AnswerError")).reason, reason);
+    }
+  }
+});
+
+test("what became of a wait is said also when its step is long over: answered at which revision, expired, or of another run (FT-A10, I2)", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: (ctx) => ctx.waitFor(Ok, { deadline: "1h" }),
+      onError: { route: "b" },
+      to: "b",
+    },
+    b: { body: () => 0, to: "c" },
+    c: { body: (ctx) => ctx.answer() ?? ctx.interrupt() },
+  });
+  const runner = lab.engine(graph);
+  const other = await lab.drive(runner.run(INPUT));
+  for (const reason of ["answered", "expired"] as const) {
+    const paused = await lab.drive(runner.run(INPUT));
+    const { runId, revision } = paused.run;
+    const id = openId(paused, "ok");
+    if (reason === "answered") await runner.answer(runId, id, "first");
+    else await lab.clock.advance("1h");
+    const later = interrupted(await lab.drive(runner.resume(runId)));
+    assert.equal(later.waits[0]!.vertexId, "c");
+    const error = await lab.fails<AnswerError>(
+      lab.elsewhere(graph).answer(runId, id, "again"),
+      "AnswerError",
+    );
+    assert.equal(error.reason, reason);
+    if (reason === "answered") assert.equal(error.revision, revision);
+    const foreign = lab.elsewhere(graph).answer(
+      runId,
+      other.run.runId === runId ? id : openId(other, "ok"),
+      1,
+    );
+    assert.equal((await lab.fails<AnswerError>(foreign, "AnswerError")).reason, "foreign");
+  }
+});
+
+test("an answer to a wait that a cancelled run never opened says that the run was cancelled (I2, O5)", async () => {
+  const lab = new Lab();
+  const ids: string[] = [];
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: async (ctx) => {
+        ids.push(ctx.waitId(Ok, 1), ctx.waitId(Ok, 2));
+        return [await ctx.waitFor(Ok), await ctx.waitFor(Ok)];
+      },
+    },
+  });
+  const runner = lab.engine(graph);
+  const { run } = await lab.drive(runner.run(INPUT));
+  const never = runner.answer(run.runId, ids[1]!, "early");
+  assert.equal((await lab.fails<AnswerError>(never, "AnswerError")).reason, "not_open");
+  await runner.cancel(run.runId);
+  for (const id of ids) {
+    const error = await lab.fails<AnswerError>(runner.answer(run.runId, id, "late"), "AnswerError");
+    assert.equal(error.reason, "closed");
+    assert.match(error.message, /cancelled/);
   }
 });
