@@ -93,6 +93,7 @@ export type { FaultPhase, ItemFailure, VertexFailure } from "./src/model/failure
 export { graphOf, scan } from "./src/scanner/mod.ts";
 export type { ScannedWorkflow } from "./src/scanner/mod.ts";
 export { GraphBuilder } from "./src/graph/mod.ts";
+export { END } from "./src/model/ids.ts";
 export type {
   GraphContents,
   GraphEnds,

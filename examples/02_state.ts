@@ -1,12 +1,12 @@
 /**
  * The state: a schema gives its type, its defaults and its checks. Every vertex of a step reads the same frozen
- * snapshot, and only reducers change it. A conditional edge looks at the state and goes round again.
+ * snapshot, and only reducers change it. A conditional edge looks at the state and goes round again, or ends the run.
  *
  *     deno run -A examples/02_state.ts
  *
  * @module
  */
-import { compile, Graph, Vertex, Workflow } from "superstep";
+import { compile, END, Graph, Vertex, Workflow } from "superstep";
 import { memoryStore } from "superstep/store/memory";
 import { z } from "zod";
 import { isMain } from "./support/host.ts";
@@ -30,7 +30,7 @@ export class Plan extends Workflow(Savings) {}
     s.balance = balance;
     s.years += 1;
   },
-  route: { targets: ["grow", "report"], pick: (s) => s.balance < s.goal ? "grow" : "report" },
+  route: { targets: ["grow", END], pick: (s) => s.balance < s.goal ? "grow" : END },
 })
 export class Grow {
   execute({ balance, rate }: { balance: number; rate: number }) {
@@ -38,16 +38,10 @@ export class Grow {
   }
 }
 
-@Vertex({ graph: Plan, id: "report", finish: true, select: (s) => s.years, reduce: () => {} })
-export class Report {
-  execute(years: number) {
-    console.log(`after ${years} years`);
-  }
-}
-
 if (isMain(import.meta.url)) {
   const runner = compile(Plan, { store: memoryStore() });
   const { state } = await runner.run({ balance: 1000, goal: 1200 });
+  console.log(`after ${state.years} years`);
   console.log(`${state.balance} of ${state.goal}`);
   // What the schema does not accept never becomes a run.
   await runner.run({ balance: -1, goal: 1200 }).catch((error) => console.log(error.code));

@@ -1,4 +1,5 @@
 import { type Checkpoint, type Execution, executionKey, PATH_LIMIT } from "../model/checkpoint.ts";
+import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import type { Created, RecordEvent } from "./records.ts";
 
@@ -300,6 +301,7 @@ export class Evolution {
     this.#next.phase = "routed";
     this.#next.folded = false;
     this.#next.routes = event.routes;
+    this.#next.finishRan ||= hasEnded(event.routes);
     this.#next.frontier = event.frontier;
     this.#next.arrivals = event.arrivals ?? NONE;
     this.#next.executions = this.#executions = new Map();

@@ -2,6 +2,7 @@ import type { HistoryEntry, RecordEvent } from "../engine/history.ts";
 import type { Cli } from "./cli.ts";
 import { dateTime, span } from "./format.ts";
 import { line, shortJson } from "./printable.ts";
+import { END } from "../model/ids.ts";
 import { MARKS, PAINT } from "./progress/marks.ts";
 import type { RowState } from "./progress/model.ts";
 import { nameOf } from "./progress/plain.ts";
@@ -114,7 +115,7 @@ function tell(cli: Cli, event: RecordEvent): string {
       return "";
     case "routed":
       return event.routes.map(({ from, to, kind }) =>
-        dim(`${line(from)} → ${line(to)}${kind === "static" ? "" : ` (${kind})`}`)
+        dim(`${line(from)} → ${to === END ? "END" : line(to)}${kind === "static" ? "" : ` (${kind})`}`)
       ).join(", ");
     case "halted":
       return red(`halted (${event.halt.kind}): ${line(event.halt.message)}`);

@@ -25,13 +25,13 @@ export interface VertexDecoratorBase<S, T extends string> {
   readonly label?: string;
   /** Whether runs begin here. One vertex of a graph is its entry. @default false */
   readonly entry?: boolean;
-  /** Whether a run may complete once this has run. One vertex of a graph or more. @default false */
+  /** Whether a run may complete once this has run, as after a branch that ended at `END`. @default false */
   readonly finish?: boolean;
   /** `"all"`: runs when each in-edge has arrived or can no longer arrive. @default "any" */
   readonly join?: "any" | "all";
   /** The waits that the task may open with `ctx.waitFor`. @default none */
   readonly waits?: readonly WaitDefinition[];
-  /** Where a run always goes next; several fan out. @default nowhere */
+  /** Where a run always goes next: vertices, which several fan out to, or `END`. @default nowhere */
   readonly to?: string | readonly string[];
   /** Where a run may go next, and where it does. Not together with `to`. @default nowhere */
   readonly route?: RouteOptions<NoInfer<S>, T>;

@@ -1,6 +1,7 @@
 import { CheckpointDecodeError, UnknownVertexError } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { END } from "../model/ids.ts";
 import { standing } from "./step.ts";
 import { stepVertices } from "./superstep.ts";
 
@@ -109,6 +110,6 @@ function knownVertices<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint): void
   check(checkpoint.frontier, "frontier");
   check([...checkpoint.executions.values()].map((x) => x.vertexId), "executions");
   check(checkpoint.maps.keys(), "maps");
-  check(checkpoint.routes.flatMap((r) => [r.from, r.to]), "routes");
+  check(checkpoint.routes.flatMap((r) => r.to === END ? [r.from] : [r.from, r.to]), "routes");
   for (const [join, sources] of checkpoint.arrivals) check([join, ...sources], "arrivals");
 }

@@ -3,8 +3,8 @@ import { editedInPlace, reading } from "../checkpoint/leaves.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
-import { compareIds } from "../model/ids.ts";
-import type { Halt, Route } from "../model/run.ts";
+import { compareIds, END } from "../model/ids.ts";
+import { type Halt, hasEnded, type Route } from "../model/run.ts";
 import { errorText } from "../model/texts.ts";
 import { standing } from "./step.ts";
 import { ignore, isThenable } from "./thenable.ts";
@@ -51,7 +51,9 @@ export function routeStep<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, st
     }
   }
   const { frontier, arrivals } = nextFrontier(graph, routes, checkpoint.arrivals);
-  if (frontier.length === 0 && !checkpoint.finishRan) return halted("dead_end", step, new DeadEndError(step));
+  if (frontier.length === 0 && !checkpoint.finishRan && !hasEnded(routes)) {
+    return halted("dead_end", step, new DeadEndError(step));
+  }
   return { kind: "routed", routes, frontier, arrivals };
 }
 
@@ -114,6 +116,7 @@ export function nextFrontier<S>(
   let waiting: Map<string, Set<string>> | undefined;
   if (before.size > 0) waiting = new Map([...before].map(([join, from]) => [join, new Set(from)]));
   for (const { from, to } of routes) {
+    if (to === END) continue;
     if (graph.vertices.get(to)!.join === "any") frontier.add(to);
     else {
       waiting ??= new Map();

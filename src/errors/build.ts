@@ -131,7 +131,9 @@ export class MissingEntryError extends SuperstepError {
     const graph = place.graphId === undefined ? "the graph" : `graph ${place.graphId}`;
     super(
       vertexId === undefined
-        ? `superstep: ${graph} has no ${role}; mark one vertex with \`${role}: true\``
+        ? `superstep: ${graph} has no ${role}; mark one vertex with \`${role}: true\`${
+          role === "finish" ? ", or let a branch lead to END" : ""
+        }`
         : `superstep: the ${role} ${JSON.stringify(vertexId)} is not a vertex of ${graph}${advice(closest)}`,
       {
         role,

@@ -25,7 +25,7 @@ export class UndeclaredTargetError extends SuperstepError {
     super(
       `superstep: the pick of vertex ${from} returned ` +
         (target === "" ? "an empty set of targets" : `the undeclared target ${JSON.stringify(target)}`) +
-        `; it may return ${declared.join(", ")}`,
+        `; it may return ${declared.join(", ")}` + (target === "" ? ", and END once that is a target" : ""),
       { from, target, declared },
     );
   }

@@ -16,7 +16,7 @@ import type {
   TaskClass,
   TaskSource,
 } from "../model/definition.ts";
-import { compareIds, isId } from "../model/ids.ts";
+import { compareIds, END, isId } from "../model/ids.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { KNOWN_ROUTE } from "../model/policy_options.ts";
 import type { Schema } from "../model/schema.ts";
@@ -58,8 +58,11 @@ const KNOWN = { id: true, version: true, schema: true } satisfies KnownOptions<k
 export interface GraphEnds {
   /** The vertex that runs first. */
   readonly entry: string;
-  /** One or more vertices; a run completes when one of them has run and nothing is left to run. */
-  readonly finish: string | readonly string[];
+  /**
+   * A run completes when one of these vertices has run, or a branch has ended at `END`, and nothing is left to run.
+   * @default none: some branch ends at `END`
+   */
+  readonly finish?: string | readonly string[];
 }
 
 /** What a builder holds so far, in the order it was added. */
@@ -194,13 +197,15 @@ export class GraphBuilder<S, I = unknown> {
   }
 
   /**
-   * Adds a static edge: `to` runs in the step after `from`. Several edges from one vertex fan out.
+   * Adds a static edge: `to` runs in the step after `from`, or is `END`. Several edges from one vertex fan out.
    *
    * @throws {BuildError} when an id is malformed
    */
   addEdge(from: string, to: string): this {
     if (!isId(from)) throw this.#refused("addEdge", `an edge to ${shown(to)}: ${idProblem("from", from)}`);
-    if (!isId(to)) throw this.#refused("addEdge", `an edge from ${from}: ${idProblem("to", to)}`);
+    if (to !== END && !isId(to)) {
+      throw this.#refused("addEdge", `an edge from ${from}: ${idProblem("to", to)}`);
+    }
     this.#edges.push(Object.freeze({ from, to }));
     return this;
   }
@@ -319,11 +324,12 @@ export class GraphBuilder<S, I = unknown> {
     const ids = [...links.ids].sort(compareIds);
     const edges = new Map<string, string[]>(ids.map((id) => [id, []]));
     for (const { from, to } of links.edges) edges.get(from)?.push(to);
-    const targetsOf = (id: string) => [
-      ...edges.get(id) ?? [],
-      ...links.conditions.get(id) ?? [],
-      ...links.errorRoutes.get(id) ?? [],
-    ];
+    const targetsOf = (id: string) =>
+      [
+        ...edges.get(id) ?? [],
+        ...links.conditions.get(id) ?? [],
+        ...links.errorRoutes.get(id) ?? [],
+      ].filter((target) => target !== END);
     const sources = new Map<string, string[]>(ids.map((id) => [id, []]));
     for (const id of ids) {
       for (const target of new Set(targetsOf(id))) sources.get(target)?.push(id);
@@ -336,7 +342,7 @@ export class GraphBuilder<S, I = unknown> {
           Object.freeze({
             ...added,
             finish: finishes.has(id),
-            edges: Object.freeze((edges.get(id) ?? []).sort(compareIds)),
+            edges: Object.freeze(edges.get(id) ?? []),
             condition: this.#conditions.get(id),
             sources: Object.freeze(sources.get(id) ?? []),
             targets: Object.freeze([...new Set(targetsOf(id))].sort(compareIds)),

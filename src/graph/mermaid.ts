@@ -1,11 +1,12 @@
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { END } from "../model/ids.ts";
 import { STATUS_PAINTS } from "./palette.ts";
 import { topology } from "./topology.ts";
 
 /**
  * A Mermaid flowchart of a graph. Solid arrows are static edges, dotted ones are conditional, `error` ones are error
- * routes. Map vertices are drawn as subroutines, joins as hexagons, finishes as stadiums.
+ * routes. Map vertices are drawn as subroutines, joins as hexagons, finishes as stadiums, the `END` of branches as a ring.
  *
  * @param statuses the status of vertices in a run, by id; it colours them
  */
@@ -15,7 +16,7 @@ export function mermaid<S>(
 ): string {
   const { entry, finishes, vertices, edges, conditions, errorRoutes } = topology(graph);
   // Ids may be words that Mermaid reserves, such as `end`, so nodes are numbered.
-  const node = new Map(vertices.map(({ id }, i) => [id, `v${i}`]));
+  const node = new Map([...vertices.map(({ id }, i) => [id, `v${i}`] as const), [END, "stop"]]);
   const lines = ["flowchart TD", "  start(( ))"];
   for (const { id, label, join, each } of vertices) {
     const [open, close] = each
@@ -26,6 +27,9 @@ export function mermaid<S>(
       ? ["([", "])"]
       : ["[", "]"];
     lines.push(`  ${node.get(id)}${open}"${escaped(label === "" ? id : label)}"${close}`);
+  }
+  if ([...edges.map(({ to }) => to), ...conditions.flatMap((c) => c.targets)].includes(END)) {
+    lines.push("  stop((( )))");
   }
   lines.push(`  start --> ${node.get(entry)}`);
   for (const { from, to } of edges) lines.push(`  ${node.get(from)} --> ${node.get(to)}`);

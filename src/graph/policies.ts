@@ -7,6 +7,7 @@ import type {
   TimeoutPolicy,
 } from "../model/definition.ts";
 import { type Duration, toMs } from "../model/durations.ts";
+import { END } from "../model/ids.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { KNOWN_BACKOFF, KNOWN_HANDLER, KNOWN_RETRY, KNOWN_TIMEOUT } from "../model/policy_options.ts";
 import { waitProblem } from "../model/wait.ts";
@@ -114,6 +115,9 @@ function compileHandler<S>(entry: ErrorHandler<S>, refuse: Refuse): ErrorHandler
     throw refuse(`an error handler is ${shown(entry)}; give "pause" or { route: "<vertex id>" }`);
   }
   const { route, match, record } = entry;
+  if (route === END) {
+    throw refuse("an error handler leads to END; a failure is no finish, route it to a vertex");
+  }
   refuseUnknown(`the error handler to ${route}`, entry, KNOWN_HANDLER, refuse);
   if ("match" in entry && typeof match !== "function") {
     throw refuse(

@@ -25,7 +25,7 @@ export const SVG_STYLE = STYLE;
  * always give the same text.
  *
  * Solid arrows are static edges, dashed ones with a diamond are targets of a `pick`, red ones are error routes. Map
- * vertices are drawn as stacks, joins with a bar on top.
+ * vertices are drawn as stacks, joins with a bar on top. Rings stand for finishes and for the `END` of branches.
  */
 export async function svg(graph: Topology, options: SvgOptions = {}): Promise<string> {
   const { margin, title: titleSize } = SIZES;

@@ -16,9 +16,9 @@ export interface Topology {
   readonly finishes: readonly string[];
   /** Every vertex. */
   readonly vertices: readonly TopologyVertex[];
-  /** Static edges; one that was declared twice is listed twice. */
+  /** Static edges, those to `END` included; one that was declared twice is listed twice. */
   readonly edges: readonly { readonly from: string; readonly to: string }[];
-  /** For each vertex with a `pick`, what it may return. */
+  /** For each vertex with a `pick`, what it may return, `END` included. */
   readonly conditions: readonly { readonly from: string; readonly targets: readonly string[] }[];
   /** Where vertices lead when they fail. */
   readonly errorRoutes: readonly { readonly from: string; readonly to: string }[];

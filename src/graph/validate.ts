@@ -6,7 +6,7 @@ import {
   UnknownVertexError,
   UnreachableVertexError,
 } from "../errors.ts";
-import { compareIds } from "../model/ids.ts";
+import { compareIds, END } from "../model/ids.ts";
 import { closestId } from "../model/closest.ts";
 
 /** What is checked of a graph: who there is, and who leads to whom. */
@@ -34,12 +34,15 @@ export function graphFaults(links: GraphLinks): SuperstepError[] {
   return unsound ? faults : [...faults, ...unreachable(links)];
 }
 
-function endFaults({ graphId, ids, entry, finishes }: GraphLinks): SuperstepError[] {
+function endFaults({ graphId, ids, entry, finishes, edges, conditions }: GraphLinks): SuperstepError[] {
   const faults: SuperstepError[] = [];
   if (entry === undefined || !ids.has(entry)) {
     faults.push(new MissingEntryError("entry", entry, closestId(entry, ids), { graphId }));
   }
-  if (finishes.length === 0) faults.push(new MissingEntryError("finish", undefined, undefined, { graphId }));
+  const hasEnd = edges.some(({ to }) => to === END) || [...conditions.values()].flat().includes(END);
+  if (finishes.length === 0 && !hasEnd) {
+    faults.push(new MissingEntryError("finish", undefined, undefined, { graphId }));
+  }
   for (const finish of finishes) {
     if (!ids.has(finish)) {
       faults.push(new MissingEntryError("finish", finish, closestId(finish, ids), { graphId }));
@@ -60,11 +63,11 @@ function endpointFaults(links: GraphLinks): SuperstepError[] {
     const { from, to } of [...edges].sort((a, b) => compareIds(a.from, b.from) || compareIds(a.to, b.to))
   ) {
     known(from, `the edge ${from} -> ${to}`, from);
-    known(to, `the edge ${from} -> ${to}`, from);
+    if (to !== END) known(to, `the edge ${from} -> ${to}`, from);
   }
   for (const [from, targets] of inOrder(conditions)) {
     known(from, `the condition of ${from}`, from);
-    for (const target of targets) known(target, `the targets of vertex ${from}`, from);
+    for (const target of targets) if (target !== END) known(target, `the targets of vertex ${from}`, from);
   }
   for (const [from, routes] of inOrder(errorRoutes)) {
     for (const route of routes) known(route, `an error route of vertex ${from}`, from);

@@ -20,7 +20,7 @@ export interface Checkpoint {
   /** For each waiting join the sources that have arrived. */
   readonly arrivals: ReadonlyMap<string, readonly string[]>;
   readonly halt?: Halt;
-  /** Whether a finish vertex is done in this or an earlier step. */
+  /** Whether a finish vertex was done, or a branch ended, in this or an earlier step. */
   readonly finishRan: boolean;
   /** The index of the next super-step to begin, or of the current one while it is under way. */
   readonly nextStep: number;

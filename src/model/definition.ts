@@ -81,7 +81,7 @@ export type ErrorMatch = (abstract new (...args: never[]) => Error) | ((error: u
 
 /** A conditional edge: where a run may go, and where it does. */
 export interface RouteOptions<S, T extends string> {
-  /** Every vertex that `pick` may return; at least one. */
+  /** Every vertex that `pick` may return, or `END`; at least one. */
   readonly targets: readonly T[];
   /** The target or targets, from the state after the step. Synchronous and pure. */
   readonly pick: (state: Readonly<S>) => NoInfer<T> | readonly NoInfer<T>[];
@@ -178,7 +178,7 @@ export interface CompiledVertex<S> {
   readonly timeout: CompiledTimeout;
   /** In the order they are asked; none means that a failure pauses the run. */
   readonly handlers: readonly ErrorHandler<S>[];
-  /** Static targets, sorted; a doubled edge is listed twice. */
+  /** Static targets, `END` included, as declared; a doubled edge is listed twice. */
   readonly edges: readonly string[];
   /** The conditional edge, if there is one. */
   readonly condition: CompiledCondition<S> | undefined;
@@ -192,7 +192,7 @@ export interface CompiledVertex<S> {
 
 /** A conditional edge. */
 export interface CompiledCondition<S> {
-  /** What `pick` may return, sorted. */
+  /** What `pick` may return, `END` included, sorted. */
   readonly targets: readonly string[];
   /** Chooses among the targets, from the state after the step. */
   readonly pick: (state: S) => string | readonly string[];

@@ -1,3 +1,5 @@
+import { END } from "./ids.ts";
+
 /** Where a run stands. There is no "failed": a failed vertex leaves the run `interrupted`, ready to be resumed. */
 export type RunStatus = "running" | "completed" | "interrupted" | "cancelled";
 
@@ -82,10 +84,15 @@ export interface RunParent {
 export interface Route {
   /** The vertex that finished. */
   readonly from: string;
-  /** The vertex that it activated. */
+  /** The vertex that it activated, or `END`. */
   readonly to: string;
   /** Whether the edge is static, was picked, or leads on from a failure. */
   readonly kind: "static" | "conditional" | "error";
+}
+
+/** Whether a branch has ended. */
+export function hasEnded(routes: readonly Route[]): boolean {
+  return routes.some(({ to }) => to === END);
 }
 
 /** A run-level fault. */

@@ -312,7 +312,7 @@ class Model {
       const from = vertex.id;
       if (handler !== undefined) taken.push({ from, to: handler.route, kind: "error" });
       else if (!vertex.conditional) {
-        for (const to of [...vertex.targets].sort(byUnits)) taken.push({ from, to, kind: "static" });
+        for (const to of vertex.targets) taken.push({ from, to, kind: "static" });
       } else {
         const picked = this.#decide.pick(vertex, this.#state);
         if (picked === "throw") return `condition ${this.#step} ${from}`;

@@ -11,6 +11,7 @@ import { GraphBuilder } from "../../src/graph/mod.ts";
 import type { TaskContext } from "../../src/model/context.ts";
 import type { CompiledGraph, Task } from "../../src/model/definition.ts";
 import { defineWait } from "../../src/decorators/mod.ts";
+import { END } from "../../src/model/ids.ts";
 import { graphOf } from "../../src/scanner/mod.ts";
 
 interface Query {
@@ -91,6 +92,18 @@ class MappedReadonly extends Draft {}
   route: { targets: ["one", "two"], pick: (s) => s.draft === undefined ? "one" : ["one", "two"] },
 })
 class Routes extends Draft {}
+
+@Vertex({ graph: Flow, id: "ends", select: (s) => ({ text: s.question }), reduce: () => {}, to: [END] })
+class Ends extends Draft {}
+
+@Vertex({
+  graph: Flow,
+  id: "may-end",
+  select: (s) => ({ text: s.question }),
+  reduce: () => {},
+  route: { targets: ["one", END], pick: (s) => s.draft === undefined ? END : ["one", END] },
+})
+class MayEnd extends Draft {}
 
 @Vertex({
   graph: Flow,
@@ -206,6 +219,16 @@ class UndeclaredTarget extends Draft {}
 })
 class UndeclaredAmongTargets extends Draft {}
 
+@Vertex({
+  graph: Flow,
+  id: "a",
+  select: (s) => ({ text: s.question }),
+  reduce: () => {},
+  // @ts-expect-error `END` is not declared
+  route: { targets: ["one", "two"], pick: (s) => s.draft === undefined ? "one" : END },
+})
+class UndeclaredEnd extends Draft {}
+
 @OnError({
   graph: Flow,
   route: "one",
@@ -257,6 +280,9 @@ function builderTypes(builder: GraphBuilder<State>): void {
   builder.addVertex({ id: "e", task: Draft, select: (s) => ({ text: s.qestion }), reduce: () => {} });
   // @ts-expect-error `c` is not declared
   builder.addConditionalEdge("b", { targets: ["a", "b"], pick: () => "c" });
+  builder.addEdge("a", END).addConditionalEdge("b", { targets: ["a", END], pick: () => ["a", END] });
+  // @ts-expect-error `END` is not declared
+  builder.addConditionalEdge("b", { targets: ["a", "b"], pick: () => END });
   // @ts-expect-error the schema gives another state
   new GraphBuilder<State>({ id: "other", schema: z.object({ other: z.string() }) });
   const inferred: GraphBuilder<State> = new GraphBuilder({ id: "inferred", schema: State });
@@ -269,7 +295,7 @@ function builderTypes(builder: GraphBuilder<State>): void {
 
 test("D4: accepted and refused bindings type-check as marked, and none of them runs anything at definition", () => {
   const declared = [
-    ...[Full, ReturnsState, IgnoresOutput, Mapped, MappedReadonly, Routes, Synchronous],
+    ...[Full, ReturnsState, IgnoresOutput, Mapped, MappedReadonly, Routes, Ends, MayEnd, Synchronous],
     ...[
       OptionalIntoRequired,
       WrongInput,
@@ -279,8 +305,8 @@ test("D4: accepted and refused bindings type-check as marked, and none of them r
       SingleOutputOfMap,
     ],
     ...[WrongItems, NoTask, UnknownFieldInSelect, UnknownFieldInReduce, WritesInSelect, UndeclaredTarget],
-    ...[UndeclaredAmongTargets, UnknownFieldInRecord, AsynchronousReducer],
+    ...[UndeclaredAmongTargets, UndeclaredEnd, UnknownFieldInRecord, AsynchronousReducer],
   ];
-  assert.equal(new Set(declared).size, 22);
+  assert.equal(new Set(declared).size, 25);
   for (const value of [builderTypes, answered, misread, misplaced]) assert.equal(typeof value, "function");
 });

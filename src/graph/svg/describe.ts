@@ -1,4 +1,5 @@
 import type { ExecutionStatus } from "../../model/checkpoint.ts";
+import { END } from "../../model/ids.ts";
 import type { Topology } from "../topology.ts";
 
 /** A graph in words: what a picture of it says to those who do not see it. */
@@ -36,6 +37,7 @@ export function describeVertex(graph: Topology, id: string, status: ExecutionSta
   return all.length === 0 ? `${named}.` : `${named} ${list(all, "and")}.`;
 }
 
-function list(words: readonly string[], last: string): string {
+function list(ids: readonly string[], last: string): string {
+  const words = ids.map((id) => id === END ? "the end" : id);
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 }

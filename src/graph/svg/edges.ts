@@ -1,4 +1,4 @@
-import { compareIds } from "../../model/ids.ts";
+import { compareIds, END } from "../../model/ids.ts";
 import type { Topology } from "../topology.ts";
 import type { NodeSize, Placed, Point, Routed } from "./layout.ts";
 import { arrowHead, DIAMOND, diamond, loopOf, loopReach, pathOf, textAt } from "./shapes.ts";
@@ -41,7 +41,8 @@ export function edgesOf({ edges, conditions, errorRoutes }: Topology): readonly 
 /** An edge in words, for the pointer that rests on it. */
 function titleOf({ from, to, kind }: Edge): string {
   const verb = { next: "then", conditional: "may pick", error: "on error", mark: "" }[kind];
-  return kind === "mark" ? "" : `<title>${escaped(`${from} ${verb} ${to}`)}</title>`;
+  const target = to === END ? "the end" : to;
+  return kind === "mark" ? "" : `<title>${escaped(`${from} ${verb} ${target}`)}</title>`;
 }
 
 /** An edge between two nodes. */

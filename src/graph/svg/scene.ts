@@ -1,4 +1,5 @@
 import type { ExecutionStatus } from "../../model/checkpoint.ts";
+import { END } from "../../model/ids.ts";
 import type { Topology } from "../topology.ts";
 import { boxOf, drawBox } from "./box.ts";
 import { describeVertex } from "./describe.ts";
@@ -34,10 +35,11 @@ export async function sceneOf(
   const ids = graph.vertices.map(({ id }) => id);
   const byId = new Map(graph.vertices.map((vertex) => [vertex.id, vertex]));
   const boxes = ids.map((id) => boxOf(byId.get(id)!, status.get(id)));
-  const sizes = [...boxes, DOT, ...graph.finishes.map(() => DOT)];
+  const rings = [...graph.finishes, ...edges.some(({ to }) => to === END) ? [END] : []];
+  const sizes = [...boxes, DOT, ...rings.map(() => DOT)];
   const start = ids.length;
 
-  const index = new Map(ids.map((id, i) => [id, i]));
+  const index = new Map([...ids.map((id, i) => [id, i] as const), [END, start + rings.length]]);
   const marks = [
     { from: start, to: index.get(graph.entry)!, weight: WEIGHTS.mark, back: false },
     ...graph.finishes.map((id, i) => ({
@@ -77,7 +79,7 @@ export async function sceneOf(
         edge.from === edge.to ? drawLoop(edge, nodeOf(edge.from), turnOf(edge)) : drawEdge(edge, routes[i]!)
       ),
       startDot(placed.nodes[start]!),
-      ...graph.finishes.map((_, i) => finishRing(placed.nodes[start + 1 + i]!)),
+      ...rings.map((_, i) => finishRing(placed.nodes[start + 1 + i]!)),
       ...boxes.map((box, i) =>
         drawBox(box, placed.nodes[i]!, describeVertex(graph, ids[i]!, status.get(ids[i]!)))
       ),

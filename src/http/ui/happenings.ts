@@ -1,5 +1,6 @@
 import { span } from "../../model/amounts.ts";
 import type { ExecutionStatus } from "../../model/checkpoint.ts";
+import { END } from "../../model/ids.ts";
 import type { Checkpoint, CheckpointEvent } from "../wire.ts";
 import { type Html, markup } from "./html.ts";
 import type { Visit } from "./site.ts";
@@ -108,7 +109,9 @@ function tell(event: CheckpointEvent, link: Visit["link"]): unknown {
       return routes.length === 0
         ? undefined
         : routes.map(({ from, to, kind }) =>
-          `${String(from)} → ${String(to)}${kind === "static" ? "" : ` (${String(kind)})`}`
+          `${String(from)} → ${to === END ? "END" : String(to)}${
+            kind === "static" ? "" : ` (${String(kind)})`
+          }`
         ).join(", ");
     }
     case "halted": {
