@@ -88,18 +88,19 @@ async function answer<S>(runner: Runner<S>, waitId: string, json: string): Promi
 }
 
 /**
- * Goes on with a run. A run that a process died over stays its own until its lease of 15 s has run out, for nobody can
- * tell a dead process from a slow one at once. Whoever knows better says so with `takeover`.
+ * Goes on with a run. One that a process died over is taken over once that has been silent for its lease of 15 s, for
+ * nobody can tell a dead process from a slow one at once. Whoever knows better says so with `takeover`.
  */
 async function resume<S>(runner: Runner<S>, runId: string, takeover: boolean): Promise<RunResult<S>> {
-  for (let tries = 1;; tries++) {
+  const { owner } = await runner.status(runId);
+  if (owner !== undefined && !takeover) {
+    console.log("another process owns the run; it is taken over once its lease has run out");
+  }
+  for (;;) {
     try {
       return await runner.resume(runId, { takeover, hooks: progress });
     } catch (error) {
       if (!(error instanceof RunBusyError)) throw error;
-      if (tries === 1) {
-        console.log("another process owns the run; it is taken over once its lease has run out");
-      }
       await pause(500);
     }
   }

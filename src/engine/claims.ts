@@ -18,7 +18,7 @@ import type { RunResult } from "./result.ts";
 import { runTime } from "./run_time.ts";
 import { pausedFailures } from "./step.ts";
 import { inlineMs, nextDue } from "./superstep.ts";
-import { isAlive, vacate } from "./vacancy.ts";
+import { askOwner, checkOwner } from "./owner_check.ts";
 import { settleWake } from "./wakes.ts";
 import { resultOf, Work } from "./work.ts";
 
@@ -123,7 +123,11 @@ export class Claims<S> {
   /** Takes over every run that a dead process left, and every one whose wake is due. */
   async recover(options: WorkOptions): Promise<readonly RunHandle<S>[]> {
     const { runtime, graph } = this.#engine;
-    const left = await this.#orphans();
+    const left = new Set<string>();
+    const { dead, silent } = await this.#engine.ownership.watch.look();
+    for (const ownerId of dead) {
+      if (!await this.#orphans(ownerId, left)) await this.#store.owners.forget(ownerId);
+    }
     const now = runtime.now();
     let page = await this.#store.wakes(now, BATCH);
     for (;;) {
@@ -137,19 +141,39 @@ export class Claims<S> {
       page = await this.#store.wakes(now, BATCH, { after });
     }
     const handles: RunHandle<S>[] = [];
-    for (const runId of left) {
+    await this.#recoverAll(left, options, handles);
+    await Promise.all([...silent.keys()].map((ownerId) => this.#recoverSilent(ownerId, options, handles)));
+    return handles;
+  }
+
+  async #recoverAll(runIds: Iterable<string>, options: WorkOptions, handles: RunHandle<S>[]): Promise<void> {
+    for (const runId of runIds) {
       try {
         const handle = await this.recoverOne(runId, options);
         if (handle !== undefined) handles.push(handle);
       } catch (error) {
-        // One run that is damaged beyond a record of it keeps nobody from the others.
-        if (isSuperstepError(error, "STORE")) throw error;
+        // A run too damaged to be halted must not block recovery of others; a store that fails does.
+        if (isSuperstepError(error, "STORE")) await this.#store.wakes(0, 1);
         this.#engine.logger.warn(`superstep: run ${runId} cannot be taken over: ${reasonOf(error)}`, {
           runId,
         });
       }
     }
-    return handles;
+  }
+
+  /** Watches an owner that may be dead, and takes over what it has left if it is. */
+  async #recoverSilent(ownerId: string, options: WorkOptions, handles: RunHandle<S>[]): Promise<void> {
+    const left = new Set<string>();
+    await this.#orphans(ownerId, left);
+    const [first] = left;
+    if (first === undefined) return;
+    const { watch } = this.#engine.ownership;
+    const standing = await watch.settle(
+      ownerId,
+      () => askOwner(this.#engine, first, ownerId),
+      options.signal,
+    );
+    if (standing === "gone") await this.#recoverAll(left, options, handles);
   }
 
   /** Says once of each run that other code must go on with it. */
@@ -167,18 +191,11 @@ export class Claims<S> {
     );
   }
 
-  /** The runs of dead owners, which are buried on the way; an owner that has none left is forgotten. */
-  async #orphans(): Promise<Set<string>> {
-    const { owners } = this.#store;
-    const left = new Set<string>();
-    for (const owner of await owners.list()) {
-      if (this.#engine.ownership.isOwn(owner.ownerId) || isAlive(owner, this.#engine.runtime.now())) continue;
-      if (!owner.buried && !await owners.bury(owner.ownerId, owner.beatVersion)) continue;
-      const runs = await owners.ownedBy(owner.ownerId, BATCH);
-      if (runs.length === 0) await owners.forget(owner.ownerId);
-      for (const runId of runs) left.add(runId);
-    }
-    return left;
+  /** Adds the runs of an owner to `left`; false when it has none. */
+  async #orphans(ownerId: string, left: Set<string>): Promise<boolean> {
+    const runs = await this.#store.owners.ownedBy(ownerId, BATCH);
+    for (const runId of runs) if (this.#engine.ownership.atWork(ownerId, runId).length === 0) left.add(runId);
+    return runs.length > 0;
   }
 
   /** Claims one run without an owner, or puts it off; `undefined` when there is nothing of it to work on here. */
@@ -211,7 +228,7 @@ export class Claims<S> {
     // A run that is put off after a crash waits its time, also when somebody follows it.
     const now = runTime(runtime, run);
     if ((wake ?? 0) > now) return undefined;
-    const former = await vacate(this.#engine, cursor.checkpoint);
+    const former = await checkOwner(this.#engine, cursor.checkpoint);
     const recoveries = run.recoveries + 1;
     if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
       await log.defer(cursor, former.absent, now + recoveryDelay(recoveries, runtime.random()));

@@ -6,7 +6,7 @@ import { announcements } from "./announce.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./events.ts";
 import { runTime } from "./run_time.ts";
-import { vacate } from "./vacancy.ts";
+import { checkOwner } from "./owner_check.ts";
 
 /** Faults of loading that stay as long as the code and what is stored stay as they are. */
 const LASTING = ["CHECKPOINT_DECODE", "UNKNOWN_VERTEX"];
@@ -27,7 +27,7 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
   }
   if (cursor === undefined) return false;
   const { checkpoint: before } = cursor;
-  const { absent } = await vacate(engine, before);
+  const { absent } = await checkOwner(engine, before);
   const { step } = before.run;
   const events: readonly RecordEvent[] = [
     { type: "halted", halt: { kind: "load_fault", step, message: errorText(messageOf(fault)) } },

@@ -1,6 +1,7 @@
 import type { Runtime, Timer } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { isSuperstepError, OwnershipLostError } from "../errors.ts";
+import { BEAT_MS, LEASE_MS, OwnerWatch, type OwnOwners } from "./owner_watch.ts";
 
 /**
  * What makes this process the owner of runs: an owner key written once, and a beat renewed while it owns any.
@@ -10,7 +11,9 @@ import { isSuperstepError, OwnershipLostError } from "../errors.ts";
  * 3. An owner under which a run ended without a release is retired: its beat is no longer renewed once its other runs
  *    have ended, so that the lease runs out and any process may bury it and recover what it left.
  */
-export class Ownership {
+export class Ownership implements OwnOwners {
+  /** What is known of the owners of other processes. */
+  readonly watch: OwnerWatch;
   readonly #store: Store;
   readonly #runtime: Runtime;
   #current: Owner | undefined;
@@ -19,6 +22,7 @@ export class Ownership {
   constructor(store: Store, runtime: Runtime) {
     this.#store = store;
     this.#runtime = runtime;
+    this.watch = new OwnerWatch(store, runtime, this);
   }
 
   /** The owner for a new claim. */
@@ -42,6 +46,18 @@ export class Ownership {
     return this.#owners.has(ownerId);
   }
 
+  standing(ownerId: string): ReturnType<OwnOwners["standing"]> {
+    const owner = this.#owners.get(ownerId);
+    if (owner === undefined || owner.usable) return owner && "working";
+    return owner.runs.size > 0 ? "leaving" : "left";
+  }
+
+  prune(present: ReadonlySet<string>): void {
+    for (const id of this.#owners.keys()) {
+      if (!present.has(id) && this.standing(id) === "left") this.#owners.delete(id);
+    }
+  }
+
   /** Tells the run that its mailbox has changed, if it is at work here, and those who look for runs that are due. */
   poke(runId: string): void {
     for (const owner of this.#owners.values()) owner.poke(runId);
@@ -58,32 +74,11 @@ export class Ownership {
   readonly #listeners = new Set<(runId: string) => void>();
 
   async #register(): Promise<Owner> {
-    const owner = new Owner(
-      this.#runtime.uuid(),
-      this.#store,
-      this.#runtime,
-      () => this.#owners.delete(owner.id),
-    );
+    const owner = new Owner(this.#runtime.uuid(), this.#store, this.#runtime, this.watch);
     await this.#store.owners.register(owner.id, this.#runtime.now());
     this.#owners.set(owner.id, owner);
     this.#current = owner;
-    void this.#sweep();
     return owner;
-  }
-
-  /** Removes the keys of processes that ended without owning anything. */
-  async #sweep(): Promise<void> {
-    const { owners } = this.#store;
-    try {
-      for (const { ownerId, beatAt, beatVersion, buried } of await owners.list()) {
-        if (this.#runtime.now() - beatAt < SWEEP_MS || (await owners.ownedBy(ownerId, 1)).length > 0) {
-          continue;
-        }
-        if (buried || await owners.bury(ownerId, beatVersion)) await owners.forget(ownerId);
-      }
-    } catch {
-      // The next process that registers tries again.
-    }
   }
 }
 
@@ -106,12 +101,6 @@ export interface OwnedRun {
   lose(error: OwnershipLostError): void;
 }
 
-/** How often a beat is renewed, in milliseconds. */
-export const BEAT_MS = 5_000;
-/** How long an owner counts as alive after its last beat, in milliseconds. */
-export const LEASE_MS = 15_000;
-/** How long an idle owner is left alone, in milliseconds; one that is swept registers again when it is needed. */
-const SWEEP_MS = 4 * LEASE_MS;
 /** How often pokes are read, in milliseconds. */
 export const POLL_MS = 1_000;
 
@@ -121,16 +110,16 @@ export class Owner {
   readonly runs: Map<string, Set<OwnedRun>> = new Map();
   readonly #store: Store;
   readonly #runtime: Runtime;
-  readonly #gone: () => void;
+  readonly #watch: OwnerWatch;
   #beatAt: number;
   #beatElapsed: number;
   #retired = false;
   #timer: Timer | undefined;
 
-  constructor(readonly id: string, store: Store, runtime: Runtime, gone: () => void) {
+  constructor(readonly id: string, store: Store, runtime: Runtime, watch: OwnerWatch) {
     this.#store = store;
     this.#runtime = runtime;
-    this.#gone = gone;
+    this.#watch = watch;
     this.#beatAt = runtime.now();
     this.#beatElapsed = runtime.elapsed();
   }
@@ -202,7 +191,6 @@ export class Owner {
     if (this.runs.size > 0) return;
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#retired) this.#gone();
   }
 
   #arm(): void {
@@ -216,10 +204,17 @@ export class Owner {
   /** A store that fails now is asked again at the next tick; appends find out for themselves. */
   async #tick(): Promise<void> {
     try {
-      for (const runId of await this.#store.owners.takePokes(this.id)) this.poke(runId);
-      if (!this.isFresh()) await this.beat();
+      const pokes = await this.#store.owners.takePokes(this.id);
+      for (const runId of pokes) this.poke(runId);
+      // Whoever has posted something may want to know whether anybody is there.
+      if (pokes.length === 0 && this.isFresh()) return;
+      const from = this.#runtime.elapsed();
+      await this.beat();
+      if (this.#runtime.elapsed() - from >= BEAT_MS) this.#watch.forget();
+      await this.#watch.look();
     } catch {
-      // Nothing is lost by a missed tick.
+      // Nothing is lost by a missed tick, but what was watched counts no more while the store fails.
+      this.#watch.forget();
     }
   }
 

@@ -38,7 +38,7 @@ import {
 } from "./options.ts";
 import { statusesOf } from "./picture.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
-import { vacate } from "./vacancy.ts";
+import { checkOwner, whenVacant } from "./owner_check.ts";
 import { resultOf, Work } from "./work.ts";
 
 /** Which runs to list. Every field given must hold. */
@@ -177,13 +177,15 @@ export class Runner<S, I = unknown> {
     const settings = settingsOf("resume", options);
     if (options.maxSteps !== undefined) positive(options.maxSteps, 1, "resume", "maxSteps");
     if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
-    const handle = await this.#claims.asOwner(async (owner) => {
-      const cursor = await this.#loader.load(runId, { unfinished: true });
-      const former = await vacate(this.#engine, cursor.checkpoint, options.takeover === true);
-      const facts = this.#claims.resumeFacts(cursor, owner, options);
-      if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
-      return await this.#claims.claim(cursor, owner, settings, facts, former);
-    }, options.takeover === true);
+    const claim = () =>
+      this.#claims.asOwner(async (owner) => {
+        const cursor = await this.#loader.load(runId, { unfinished: true });
+        const former = await checkOwner(this.#engine, cursor.checkpoint, options.takeover === true);
+        const facts = this.#claims.resumeFacts(cursor, owner, options);
+        if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
+        return await this.#claims.claim(cursor, owner, settings, facts, former);
+      }, options.takeover === true);
+    const handle = await whenVacant(this.#engine, runId, claim, options.signal);
     return await handle.result();
   }
 

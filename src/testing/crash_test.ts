@@ -1,6 +1,6 @@
 import { AssertionError, deepStrictEqual } from "node:assert";
 import type { WorkflowClass } from "../decorators/mod.ts";
-import { LEASE_MS } from "../engine/ownership.ts";
+import { LEASE_MS } from "../engine/owner_watch.ts";
 import type { RunResult } from "../engine/result.ts";
 import { messageOf } from "../errors.ts";
 import type { CompiledGraph } from "../model/definition.ts";

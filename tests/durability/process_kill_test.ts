@@ -19,7 +19,7 @@ const SEED = Number(process.env.SUPERSTEP_KILL_SEED ?? Date.now() % 1_000_000);
 
 /** The longest life of a process that is at work, as a part of what a whole errand takes. */
 const LONGEST_LIFE = 0.8;
-/** More than a lease and any delay of a recovery: the clock of each process is that much ahead of the one before. */
+/** More than any delay of a recovery: the clock of each process is that much ahead of the one before. */
 const AHEAD = 400_000;
 /** More errands than the rounds can finish. */
 const PLENTY = 10_000;

@@ -9,7 +9,7 @@ const ROUND = 5_000;
 /** What a service does every five seconds: it takes over whatever is left. Answers the handles of one round. */
 async function round(lab: Lab, engine: ReturnType<Lab["engine"]>): Promise<readonly RunHandle<State>[]> {
   await lab.clock.advance(ROUND);
-  return await engine.recover();
+  return await lab.drive(engine.recover());
 }
 
 test("FC-03, O2: a run whose process was killed is resumed within a lease by a process that merely recovers; done work is kept", async () => {
@@ -72,7 +72,7 @@ test("FC-03, O2, E8: a run that kills every process is parked and listed with it
     6,
     "begun once, recovered five times",
   );
-  await reader.recover();
+  await lab.drive(reader.recover());
   await lab.clock.advance("1m");
   const done = (await reader.list({ status: "completed" })).rows;
   assert.equal(done.length, processes + 1);

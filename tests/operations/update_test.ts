@@ -287,7 +287,7 @@ test("H2, E8: other items of a run that lost its processes too often are run by 
     const dying = mortal(lab.store);
     const engine = lab.engine(graph, { store: dying.store, maxRecoveries: 1 });
     if (life === 0) await engine.start({ out: {}, log: ["hangs", "waits"] }, { runId: "r" });
-    else await engine.recover();
+    else await lab.drive(engine.recover());
     await lab.clock.settle();
     dying.kill();
     await lab.clock.advance("1m");

@@ -170,7 +170,7 @@ test("H2: runs that went on alone after a crash are where they came to, also whe
   kill();
   isDead = true;
   await lab.clock.advance("1m");
-  for (const alone of await home().runner(child).recover()) {
+  for (const alone of await lab.drive(home().runner(child).recover())) {
     assert.equal((await lab.drive(alone.result())).status, "completed");
   }
   const runner = home().runner(parent);

@@ -121,7 +121,7 @@ test("E11: every body sees a reason that tells timeout, deadline, shutdown and l
   stopped.freeze();
   await lab.clock.advance("20s");
   const stopSecond = new AbortController();
-  const [second] = await lab.elsewhere(graph).recover({ signal: stopSecond.signal });
+  const [second] = await lab.drive(lab.elsewhere(graph).recover({ signal: stopSecond.signal }));
   stopped.thaw();
   await lab.clock.advance("6s");
   await lab.fails(first.result(), "OwnershipLostError");

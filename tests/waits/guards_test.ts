@@ -23,6 +23,8 @@ test("O1: a process frozen past its lease starts no queued body before it knows 
   assert.equal(frozen.ran("split"), 1);
   // Time passes without a single timer of the process: it was stopped.
   frozen.clock.step("20s");
+  const [owner] = await frozen.store.owners.list();
+  assert.ok(await frozen.store.owners.bury(owner!.ownerId, owner!.beatVersion));
   const other = frozen.restart(graph, {});
   const leave = new AbortController();
   const [taken] = await other.runner.recover({ concurrency: 1, signal: leave.signal });

@@ -99,7 +99,7 @@ test("T1: a crash between two onces keeps the first and runs the second again un
   first.kill();
   stuck.open();
   await lab.clock.advance("20s");
-  const [handle] = await lab.elsewhere(graph).recover();
+  const [handle] = await lab.drive(lab.elsewhere(graph).recover());
   const result = await lab.drive(handle!.result());
   assert.deepEqual([result.status, result.state.out.a], ["completed", "12"]);
   const key = "graph=g/run=r/step=0/vertex=a/once=";

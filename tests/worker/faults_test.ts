@@ -62,7 +62,7 @@ test("E8, I2: an answer to a run under max_recoveries is accepted and wakes nobo
     victim.kill();
     await lab.pass("30s");
     victim = victim.restart();
-    await victim.runner.recover();
+    await lab.clock.drive(victim.runner.recover());
   }
   await lab.clock.settle();
   const served = await lab.serve(graph, { engine: { maxRecoveries: 1 } });

@@ -11,10 +11,11 @@ import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
 import { resultsDue } from "../inbox.ts";
 import { checkedReason, checkedRunId } from "../options.ts";
-import { LEASE_MS, POLL_MS } from "../ownership.ts";
+import { LEASE_MS } from "../owner_watch.ts";
+import { POLL_MS } from "../ownership.ts";
 import { runTime } from "../run_time.ts";
 import { closings } from "../step.ts";
-import { vacate } from "../vacancy.ts";
+import { checkOwner } from "../owner_check.ts";
 
 /** What became of a run that was to be cancelled. */
 export interface Cancellation {
@@ -69,7 +70,7 @@ async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Prom
     const end = endOf(cursor.checkpoint);
     if (end !== undefined) return end;
     try {
-      const former = await vacate(engine, cursor.checkpoint);
+      const former = await checkOwner(engine, cursor.checkpoint);
       return await record(engine, cursor, asked ?? reason, former);
     } catch (error) {
       if (MOVED.some((code) => isSuperstepError(error, code))) continue;
