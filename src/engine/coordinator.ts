@@ -293,14 +293,15 @@ export class Coordinator<S> implements OwnedRun {
 
   #fail(error: unknown): unknown {
     if (isSuperstepError(error, "RUN_ABORTED") || isSuperstepError(error, "OWNERSHIP_LOST")) {
+      if (isSuperstepError(error, "OWNERSHIP_LOST")) this.#lost ??= error as OwnershipLostError;
       this.#owner.release(this.#runId, this);
       return error;
     }
     if (isSuperstepError(error, "REVISION_CONFLICT")) {
       this.#owner.release(this.#runId, this);
-      const lost = new OwnershipLostError(this.#runId, this.#owner.id);
-      lost.cause = error;
-      return lost;
+      this.#lost = new OwnershipLostError(this.#runId, this.#owner.id);
+      this.#lost.cause = error;
+      return this.#lost;
     }
     this.#owner.desert(this.#runId, this);
     return error;
