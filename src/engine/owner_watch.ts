@@ -42,11 +42,14 @@ export class OwnerWatch {
 
   /** Watches an owner until it has shown that it lives, or is gone; `ask` has it give a sign of life. */
   async settle(ownerId: string, ask: () => Promise<void>, signal?: AbortSignal): Promise<Standing> {
-    for (let asked = false;; asked = true) {
+    for (let looks = 0;; looks++) {
       const standing = await this.judge(ownerId);
       if (standing !== "silent" || signal?.aborted) return standing;
-      if (!asked) await ask();
-      await this.#alarm.sleep(LOOK_MS, this.#alarm.rings, signal);
+      if (looks === 0) await ask();
+      // Whoever lives answers within a poll; after that only a beat can come.
+      const pause = looks < 4 ? BEAT_MS / 10 : BEAT_MS / 2;
+      const left = LEASE_MS - (this.#seen.get(ownerId)?.silentMs ?? 0);
+      await this.#alarm.sleep(Math.max(1, Math.min(pause, left)), this.#alarm.rings, signal);
     }
   }
 
@@ -139,7 +142,5 @@ interface Seen {
 export const BEAT_MS = 5_000;
 /** How long an owner counts as alive after its last beat, in milliseconds. */
 export const LEASE_MS = 15_000;
-/** How often somebody who waits for a sign of life looks. */
-const LOOK_MS = 500;
 /** The longest time between two looks that counts. */
 const MAX_GAP_MS = 1.5 * BEAT_MS;
