@@ -11,6 +11,8 @@ export interface Carrier<S> {
   readonly runner: Runner<S>;
   readonly store: Store;
   readonly clock: VirtualClock;
+  /** The time as the process of the runner reads it. */
+  readonly now: () => number;
   readonly answers: AnswerBook;
   /** Passes a promise on, unless its engine is stopped. */
   readonly guard: <T>(work: Promise<T>) => Promise<T>;
@@ -27,22 +29,24 @@ export async function carryOn<S>(
   work: Promise<RunResult<S>>,
   options: WorkOptions = {},
 ): Promise<RunResult<S>> {
-  const { runner, clock, answers, guard } = carrier;
-  const give = () => guard(answers.give(runner, runId, clock.now()));
+  const { runner, clock, now, answers, guard } = carrier;
+  const give = () => guard(answers.give(runner, runId, now()));
   const drive = (result: Promise<RunResult<S>>) => clock.drive(guard(result), { idle: give });
   let result = await drive(work);
   for (;;) {
     if (result.status !== "interrupted" || result.reason === "halted" || result.reason === "errored") {
       return result;
     }
+    let wake = -Infinity;
     if (!await clock.drive(give())) {
-      const wake = await wakeOf(carrier, runId);
-      if (wake === undefined) return result;
-      await clock.advanceTo(wake);
+      wake = await wakeOf(carrier, runId) ?? Infinity;
+      if (wake === Infinity) return result;
+      await clock.advance(Math.max(0, wake - now()));
     }
     const before = result.run.revision;
     result = await drive(runner.resume(runId, options));
-    if (result.run.revision === before) return result;
+    // The clock may have been set back meanwhile.
+    if (result.run.revision === before && wake <= now()) return result;
   }
 }
 

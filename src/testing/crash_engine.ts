@@ -3,14 +3,16 @@ import type { StartOptions } from "../engine/options.ts";
 import type { RunResult } from "../engine/result.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import type { Store } from "../store/store.ts";
+import { type Duration, toMs } from "../model/durations.ts";
 import type { AnswerBook } from "./answer_book.ts";
+import { aroundStore } from "./around_store.ts";
 import { type Carrier, carryOn, isUnknownRun, wakeOf } from "./carry_on.ts";
 import type { CrashLedger } from "./crash_ledger.ts";
 import type { CrashScenario } from "./crash_scenario.ts";
 import { type CrashPlan, type CrashPoint, CrashStore } from "./crash_store.ts";
 import { instrument } from "./instrument.ts";
 import { workOptions } from "./test_runner.ts";
-import type { VirtualClock } from "./virtual_clock.ts";
+import type { ClockFork, VirtualClock } from "./virtual_clock.ts";
 
 /** What the engines of one round share: everything that outlives a process. */
 export interface CrashWorld<S> {
@@ -36,7 +38,10 @@ export class CrashEngine<S> {
     this.#world = world;
     this.#options = { ...scenario.options, runId: world.runId };
     this.#crash = new CrashStore(world.store, clock, engine, plan, () => runtime.stop());
-    const { store, stopped } = this.#crash;
+    const { stopped } = this.#crash;
+    const store = scenario.clockSteps === undefined
+      ? this.#crash.store
+      : whileClockSteps(this.#crash.store, runtime, scenario.clockSteps, clock);
     const effects = ledger.effectsOf(engine, runtime, () => this.#crash.point !== undefined);
     const { provide } = scenario;
     const host = { store, runtime };
@@ -51,6 +56,7 @@ export class CrashEngine<S> {
     this.#carrier = {
       runner: compile(instrumented, { logger: SILENT, ...scenario.runner, store, runtime }),
       clock,
+      now: runtime.now,
       store,
       answers,
       guard: (work) => Promise.race([work, stopped]),
@@ -75,7 +81,7 @@ export class CrashEngine<S> {
 
   /** Recovers what a stopped engine has left, or starts it when nothing is left. */
   async takeOver(): Promise<RunResult<S>> {
-    const { runner, clock } = this.#carrier;
+    const { runner, clock, now } = this.#carrier;
     const { runId } = this.#world;
     for (let turn = 0; turn < MOST_TURNS; turn++) {
       const handles = await this.#drive(runner.recover(workOptions(this.#options)));
@@ -88,7 +94,8 @@ export class CrashEngine<S> {
         if (isUnknownRun(error)) return await this.begin();
         throw error;
       }
-      await clock.advanceTo(await wakeOf(this.#carrier, runId) ?? clock.now() + 1_000);
+      const wake = await wakeOf(this.#carrier, runId) ?? now() + 1_000;
+      await clock.advance(Math.max(0, wake - now()));
     }
     throw new Error(`superstep: run ${runId} was left running and ${MOST_TURNS} recoveries did not claim it`);
   }
@@ -114,6 +121,22 @@ export class CrashEngine<S> {
     return this.#carrier.guard(work);
   }
 }
+
+/** Sets the clock of an engine now and then, first back and then right again, while it uses its store. */
+function whileClockSteps(store: Store, runtime: ClockFork, by: Duration, chance: VirtualClock): Store {
+  const ms = toMs(by)!;
+  let behind = false;
+  return aroundStore(store, async ({ apply }) => {
+    if (chance.random() < STEPS) {
+      runtime.step(behind ? ms : -ms);
+      behind = !behind;
+    }
+    return await apply();
+  });
+}
+
+/** How many calls of a store set a clock before. */
+const STEPS = 0.2;
 
 const MOST_TURNS = 100;
 

@@ -3,6 +3,7 @@ import type { RunnerOptions, StartOptions } from "../engine/options.ts";
 import type { InterruptedResult, RunResult } from "../engine/result.ts";
 import type { Runner } from "../engine/runner.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import type { Duration } from "../model/durations.ts";
 import type { Store } from "../store/store.ts";
 import type { FakeAnswers } from "./answer_book.ts";
 import type { Effects } from "./crash_ledger.ts";
@@ -45,6 +46,13 @@ export interface CrashScenario<S, I = unknown> {
   readonly outcome?: (result: RunResult<S>) => unknown;
   /** Rounds in which the engine that takes over is stopped as well, at writes drawn from `seed`. @default 20 */
   readonly secondCrashes?: number;
+  /**
+   * By how much the clock of an engine is set, back and forth in turns, at moments drawn from `seed`: with each write or so.
+   * What the run comes to must not depend on it.
+   *
+   * @default clocks are right
+   */
+  readonly clockSteps?: Duration;
   /** Draws where second crashes happen, and what clocks and ids are like. @default 1 */
   readonly seed?: number;
 }

@@ -107,6 +107,7 @@ export function testRunner<S, I>(
   const carrier: Carrier<S> = {
     runner,
     clock,
+    now: () => clock.now(),
     store,
     answers: new AnswerBook(original, answers),
     guard: (work) => work,

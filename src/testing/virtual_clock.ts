@@ -18,6 +18,8 @@ export interface DriveOptions {
 
 /** A runtime on the time of a clock whose timers can be stopped for good, as those of a process that is killed. */
 export interface ClockFork extends Runtime {
+  /** As {@link VirtualClock.step}, for this runtime alone: the clock of one process is set, that of others is not. */
+  step(by: Duration): void;
   /** From now on nothing fires any more. */
   stop(): void;
   /** As {@link VirtualClock.sleep}; never resolves once the fork is stopped. */
@@ -69,12 +71,12 @@ export class VirtualClock implements Runtime {
     return this.#now;
   }
 
-  wakeAt(at: number, run: () => void, options: TimerOptions = {}): Timer {
+  wakeAt(at: number, run: () => void, options: TimerOptions = {}): ShiftableTimer {
     this.#activity++;
     return this.#add({ at, run, relative: false }, options);
   }
 
-  wakeIn(delay: number, run: () => void, options: TimerOptions = {}): Timer {
+  wakeIn(delay: number, run: () => void, options: TimerOptions = {}): ShiftableTimer {
     this.#activity++;
     return this.#add({ at: this.#now + Math.max(0, delay), run, relative: true }, options);
   }
@@ -176,10 +178,11 @@ export class VirtualClock implements Runtime {
   /** A runtime that shares the time, the ids and the randomness of this clock and can be stopped. */
   fork(): ClockFork {
     const bodies: Bodies = { running: 0, asleep: 0 };
-    const timers = new Set<Timer>();
+    const timers = new Set<ShiftableTimer>();
     let stopped = false;
+    let ahead = 0;
     this.#bodies.add(bodies);
-    const own = (start: (run: () => void) => Timer, run: () => void): Timer => {
+    const own = (start: (run: () => void) => ShiftableTimer, run: () => void): Timer => {
       if (stopped) return { cancel: () => {} };
       const timer = start(() => {
         timers.delete(timer);
@@ -194,12 +197,17 @@ export class VirtualClock implements Runtime {
       };
     };
     const fork: ClockFork = {
-      now: () => this.now(),
+      now: () => this.now() + ahead,
       elapsed: () => this.elapsed(),
+      step: (by) => {
+        const ms = spanOf(by, "step");
+        ahead += ms;
+        for (const timer of timers) timer.shift(-ms);
+      },
       random: () => this.random(),
       uuid: () => this.uuid(),
       macrotask: (run) => this.macrotask(() => stopped || run()),
-      wakeAt: (at, run, options) => own((fire) => this.wakeAt(at, fire, options), run),
+      wakeAt: (at, run, options) => own((fire) => this.wakeAt(at - ahead, fire, options), run),
       wakeIn: (delay, run, options) => own((fire) => this.wakeIn(delay, fire, options), run),
       sleep: (by) => this.#sleep(fork, bodies, by),
       observe: (body, signal) => this.#observe(bodies, body, signal),
@@ -301,10 +309,13 @@ export class VirtualClock implements Runtime {
     return answer;
   }
 
-  #add(what: Pick<PendingTimer, "at" | "run" | "relative">, options: TimerOptions): Timer {
+  #add(what: Pick<PendingTimer, "at" | "run" | "relative">, options: TimerOptions): ShiftableTimer {
     const timer = { ...what, order: this.#order++, keepAlive: options.keepAlive ?? true };
     this.#timers.add(timer);
-    return { cancel: () => this.#timers.delete(timer) };
+    return {
+      cancel: () => this.#timers.delete(timer),
+      shift: (ms) => void (timer.relative || (timer.at += ms)),
+    };
   }
 
   #earliest(which: (timer: PendingTimer) => boolean): PendingTimer | undefined {
@@ -317,6 +328,11 @@ export class VirtualClock implements Runtime {
     }
     return first;
   }
+}
+
+interface ShiftableTimer extends Timer {
+  /** Moves what is due at a time of the clock; a span stays one. */
+  shift(ms: number): void;
 }
 
 interface PendingTimer {

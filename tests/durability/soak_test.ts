@@ -12,6 +12,7 @@ const PLAN: SoakPlan = {
   forMs: 2_500,
   settleMs: 60_000,
   speed: 15,
+  stepsEveryMs: 700,
   longestNapMs: 45_000,
   seed: 5,
   ...(HOST === "deno"
@@ -20,7 +21,7 @@ const PLAN: SoakPlan = {
 };
 
 test(
-  "W1, O1, O2: runs that workers share while they are killed and replaced all end as they should, and nothing is lost, done under two keys, or left behind",
+  "W1, O1, O2: runs that workers share while they are killed and replaced all end as they should, and nothing is lost, done under two keys, or left behind, while clocks are set by an hour",
   {
     timeout: effort(120_000, 600_000),
   },

@@ -7,7 +7,7 @@ import { isSuperstepError } from "../../mod.ts";
 import { denoKv } from "../../src/store/deno_kv/mod.ts";
 import { serve } from "../../src/worker/mod.ts";
 import { Chance } from "../fuzz/chance.ts";
-import { fastClock } from "./fast_clock.ts";
+import { fastClock, hourSteps } from "./fast_clock.ts";
 import { kindOf, KINDS, soakRunner } from "./workflow.ts";
 
 /** What a process of a soak is told. */
@@ -18,6 +18,8 @@ export interface SoakOrders {
   /** When the clock began to run fast, and how fast it is. */
   readonly start: number;
   readonly speed: number;
+  /** How often the clock of this process is set by an hour, in real milliseconds. @default never */
+  readonly stepsEveryMs?: number;
   readonly task:
     | { readonly kind: "work"; readonly concurrency: number }
     /** Submits runs, answers and cancels those that are to be, until a line comes in. */
@@ -32,7 +34,9 @@ export interface SoakOrders {
 
 const orders = JSON.parse(process.argv[2]!) as SoakOrders;
 const { db, ledger, task } = orders;
-const runtime = fastClock(orders.start, orders.speed);
+const { stepsEveryMs } = orders;
+const steps = stepsEveryMs && hourSteps(new Chance("steps", orders.process), stepsEveryMs);
+const runtime = fastClock(orders.start, orders.speed, steps || undefined);
 const store = await denoKv(db);
 const runner = soakRunner(store, runtime, ledger, orders.process);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

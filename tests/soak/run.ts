@@ -22,6 +22,8 @@ export interface SoakPlan {
   readonly settleMs: number;
   /** How much faster than real time the clock of the processes runs. */
   readonly speed: number;
+  /** How often the clock of every second worker is set by an hour, back and right again, in real milliseconds. @default never */
+  readonly stepsEveryMs?: number;
   /** The longest sleep of a run, in milliseconds of that clock. */
   readonly longestNapMs: number;
   readonly seed: number;
@@ -43,7 +45,12 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
   const chance = new Chance("soak", seed);
   const children: Child[] = [];
   const spawn = (task: SoakOrders["task"]) => {
-    const orders: SoakOrders = { db, ledger, process: children.length, start, speed, task };
+    const process = children.length;
+    const { stepsEveryMs } = plan;
+    const steps = task.kind === "work" && process % 2 === 0 && stepsEveryMs !== undefined
+      ? { stepsEveryMs }
+      : {};
+    const orders: SoakOrders = { db, ledger, process, start, speed, task, ...steps };
     const child = new Child(plan.runtime, orders, "tests/soak/process.ts");
     children.push(child);
     return child;
