@@ -146,7 +146,7 @@ function readyJoins<S>(
   for (const [join, arrived] of waiting) {
     const { sources, ancestors } = graph.vertices.get(join)!;
     const outstanding = sources.filter((s) => s !== join && !arrived.has(s)).map(ancestors);
-    const isHolder = (id: string) => id !== join && outstanding.some((leading) => leading.has(id));
+    const isHolder = (id: string) => outstanding.some((leading) => leading.has(id));
     for (const id of frontier) if (isHolder(id)) isBlocked.add(join);
     holders.set(join, [...waiting.keys()].filter(isHolder));
   }

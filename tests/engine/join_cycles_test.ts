@@ -93,6 +93,19 @@ test("an edge of a join to itself holds it up never, whoever may reach the join 
   assert.equal(e.ran("j"), 3);
 });
 
+test("what leads to a missing source through the join alone holds the join up never (D6)", async () => {
+  const { steps } = await stepsOf({
+    start: { to: ["a", "b"] },
+    a: { to: "j" },
+    b: { to: "c" },
+    c: { targets: ["a", "fin"], pick: () => "fin" },
+    j: all({ targets: ["m", "fin"], pick: () => "fin" }),
+    m: { to: "j" },
+    fin: {},
+  });
+  assert.deepEqual(steps, [["start"], ["a", "b"], ["c", "j"], ["fin"]]);
+});
+
 test("a join with an edge to itself waits for its other sources in every round (FT-G12, D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "j"] },
