@@ -229,8 +229,8 @@ export interface Failed extends ExecutionRef {
   readonly startedAt: number;
   readonly at: number;
   readonly failure: VertexFailure;
-  /** The index of the error handler that takes over; absent under "pause". */
-  readonly handler?: number;
+  /** The error handler that takes over: its route, in records of earlier releases its index; absent under "pause". */
+  readonly handler?: string | number;
 }
 
 /**

@@ -40,6 +40,7 @@ const route = z.object({
   to: z.string(),
   kind: z.enum(["static", "conditional", "error"]),
 });
+const handler = z.union([z.string(), count]);
 const arrivals = z.map(z.string(), z.array(z.string()));
 const waitKind = z.enum(["answer", "timer", "interrupt"]);
 const closeReason = z.enum(["answered", "expired", "fired", "superseded", "settled", "refused", "cancelled"]);
@@ -135,7 +136,7 @@ export const eventShape = z.discriminatedUnion("type", [
     startedAt: z.number(),
     at: z.number(),
     failure,
-    handler: count.exactOptional(),
+    handler: handler.exactOptional(),
   }),
   z.object({ type: z.literal("folded"), finish: z.boolean() }),
   z.object({
@@ -172,7 +173,7 @@ const execution = z.object({
   refusals: z.map(z.string(), count),
   output: z.unknown().exactOptional(),
   failure: failure.exactOptional(),
-  handler: count.exactOptional(),
+  handler: handler.exactOptional(),
 });
 
 const run = z.object({

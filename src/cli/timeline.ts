@@ -1,3 +1,4 @@
+import { routeOf } from "../engine/handlers.ts";
 import type { HistoryEntry, RecordEvent } from "../engine/history.ts";
 import type { Cli } from "./cli.ts";
 import { dateTime, span } from "./format.ts";
@@ -6,6 +7,11 @@ import { END } from "../model/ids.ts";
 import { MARKS, PAINT } from "./progress/marks.ts";
 import type { RowState } from "./progress/model.ts";
 import { nameOf } from "./progress/plain.ts";
+
+/** Earlier releases recorded an error handler by its index. */
+function routeName(handler: string | number): string {
+  return typeof handler === "number" ? `handler ${handler + 1}` : `the route to ${line(routeOf(handler))}`;
+}
 
 /** Items of one vertex that did the same in one record are told together from this number on. */
 const TOGETHER = 4;
@@ -108,7 +114,7 @@ function tell(cli: Cli, event: RecordEvent): string {
     }
     case "failed": {
       const { failure, handler } = event;
-      const taken = handler === undefined ? "" : `, taken by handler ${handler + 1}`;
+      const taken = handler === undefined ? "" : `, taken by ${routeName(handler)}`;
       return mark(cli, "failed", `${name(event)} × ${failure.attempt}: ${problem(failure)}${taken}`);
     }
     case "folded":

@@ -82,7 +82,7 @@ export function foldSoFar<S>(
 
 function reduceOne<S>(
   vertex: CompiledVertex<S>,
-  outcome: VertexStanding,
+  outcome: VertexStanding<S>,
   state: S,
   rules: StateRules<S>,
 ): { readonly value: S; readonly patch: Patch | undefined } {
@@ -100,7 +100,7 @@ function reduceOne<S>(
 
 function recipeOf<S>(
   vertex: CompiledVertex<S>,
-  outcome: VertexStanding,
+  outcome: VertexStanding<S>,
 ): ((draft: S) => S | void) | undefined {
   const { id } = vertex;
   if (outcome.kind === "done") {
@@ -109,12 +109,12 @@ function recipeOf<S>(
     return (draft) => reading(output, () => vertex.reduce(draft, output), fault);
   }
   if (outcome.kind === "unsettled") return undefined;
-  const record = vertex.handlers[outcome.handler]?.record;
+  const { record } = outcome.handler;
   const fault = (path: string) => editedInPlace(`the record of vertex ${id}`, path, "the failure's data");
   return record && ((draft) => reading(outcome.failure.data, () => record(draft, outcome.failure), fault));
 }
 
-function phaseOf(error: unknown, outcome: VertexStanding): FaultPhase {
+function phaseOf<S>(error: unknown, outcome: VertexStanding<S>): FaultPhase {
   if (outcome.kind === "failed") return "record";
   return isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")
     ? "serialize"

@@ -2,6 +2,7 @@ import { CheckpointDecodeError, UnknownVertexError } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { END } from "../model/ids.ts";
+import { handlerOf } from "./handlers.ts";
 import { standing } from "./step.ts";
 import { stepVertices } from "./superstep.ts";
 
@@ -80,8 +81,8 @@ function executionProblem<S>(
   }
   if (x.status === "failed" && x.failure === undefined) return "it has failed without a failure";
   if (x.status === "backoff" && x.nextAt === undefined) return "it waits to be retried at no time";
-  if (x.handler !== undefined && x.handler >= vertex.handlers.length) {
-    return "it names an error handler that does not exist";
+  if (x.handler !== undefined && handlerOf(vertex, x.handler) === undefined) {
+    return `it names an error handler that does not exist: ${x.handler}`;
   }
   if (x.handler !== undefined && x.status !== "failed") return "it names an error handler but has not failed";
   for (const wait of x.waits.values()) {

@@ -6,6 +6,7 @@ import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definit
 import { MAX_TIME, toMs } from "../model/durations.ts";
 import type { FaultPhase, VertexFailure } from "../model/failure.ts";
 import { errorText } from "../model/texts.ts";
+import { handlerRef } from "./handlers.ts";
 import { ignore, isThenable } from "./thenable.ts";
 
 /**
@@ -13,7 +14,7 @@ import { ignore, isThenable } from "./thenable.ts";
  *
  * 1. Only faults of the body are retried; a selector, reducer or serialization fault would only repeat itself.
  * 2. On the last attempt neither `retryIf` nor the backoff is asked.
- * 3. The handler is chosen on the live error, once; what is stored is its index.
+ * 3. The handler is chosen on the live error, once; what is stored is its route.
  * 4. A fault of `retryIf` or of the backoff takes the place of the one it was to judge, and is not retried; the handlers
  *    are asked about it as about any other. A fault of a `match` leaves nobody to ask: the run pauses.
  */
@@ -72,8 +73,8 @@ export type Verdict =
   | {
     readonly kind: "failed";
     readonly failure: VertexFailure;
-    /** The index of the handler that takes over; absent when the run pauses. */
-    readonly handler?: number;
+    /** The handler that takes over, as it is recorded; absent when the run pauses. */
+    readonly handler?: string;
     readonly error: unknown;
   };
 
@@ -82,12 +83,12 @@ export function giveUp<S>(vertex: CompiledVertex<S>, fault: Fault): Extract<Verd
   // A faulty `record` has had its route; taking it again would loop.
   if (fault.phase === "record") return { kind: "failed", failure: failureOf(fault), error: fault.error };
   try {
-    const handler = vertex.handlers.findIndex((h) => h.match === undefined || matches(h.match, fault.error));
+    const handler = vertex.handlers.find((h) => h.match === undefined || matches(h.match, fault.error));
     return {
       kind: "failed",
       failure: failureOf(fault),
       error: fault.error,
-      ...(handler < 0 ? {} : { handler }),
+      ...(handler === undefined ? {} : { handler: handlerRef(vertex, handler) }),
     };
   } catch (error) {
     return { kind: "failed", failure: failureOf({ ...fault, error, phase: "match" }), error };

@@ -38,7 +38,7 @@ export function routeStep<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, st
     const vertex = graph.vertices.get(id)!;
     const outcome = standing(checkpoint, vertex);
     if (outcome.kind === "failed") {
-      routes.push({ from: id, to: vertex.handlers[outcome.handler]!.route, kind: "error" });
+      routes.push({ from: id, to: outcome.handler.route, kind: "error" });
     } else if (vertex.condition === undefined) {
       for (const to of vertex.edges) routes.push({ from: id, to, kind: "static" });
     } else {

@@ -1,29 +1,30 @@
 import type { WaitClosed } from "../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
-import type { CompiledVertex } from "../model/definition.ts";
+import type { CompiledVertex, ErrorHandler } from "../model/definition.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
+import { handlerOf } from "./handlers.ts";
 
 /** How a vertex of the current step stands, its items taken together. Pure reading of a checkpoint. */
-export type VertexStanding =
+export type VertexStanding<S> =
   | { readonly kind: "unsettled" }
   | { readonly kind: "done"; readonly output: unknown }
-  | { readonly kind: "failed"; readonly failure: VertexFailure; readonly handler: number };
+  | { readonly kind: "failed"; readonly failure: VertexFailure; readonly handler: ErrorHandler<S> };
 
 /** The standing of one vertex of the current step. */
-export function standing<S>(checkpoint: Checkpoint, vertex: CompiledVertex<S>): VertexStanding {
+export function standing<S>(checkpoint: Checkpoint, vertex: CompiledVertex<S>): VertexStanding<S> {
   const whole = checkpoint.executions.get(vertex.id);
   if (vertex.each === undefined || whole !== undefined) {
-    return whole === undefined ? UNSETTLED : standingOf(whole);
+    return whole === undefined ? UNSETTLED : standingOf(vertex, whole);
   }
 
   const map = checkpoint.maps.get(vertex.id);
   if (map === undefined) return UNSETTLED;
   const outputs: unknown[] = [];
   const failures: ItemFailure[] = [];
-  let handler: number | undefined;
+  let handler: ErrorHandler<S> | undefined;
   for (let item = 0; item < map.count; item++) {
     const x = checkpoint.executions.get(executionKey(vertex.id, item));
-    const one = x === undefined ? UNSETTLED : standingOf(x);
+    const one = x === undefined ? UNSETTLED : standingOf(vertex, x);
     if (one.kind === "unsettled") return UNSETTLED;
     if (one.kind === "done") outputs.push(one.output);
     else {
@@ -71,10 +72,11 @@ export function closings(
 
 const UNSETTLED = { kind: "unsettled" } as const;
 
-function standingOf(x: Execution): VertexStanding {
+function standingOf<S>(vertex: CompiledVertex<S>, x: Execution): VertexStanding<S> {
   if (x.status === "done") return { kind: "done", output: x.output };
-  if (x.status === "failed" && x.handler !== undefined && x.failure !== undefined) {
-    return { kind: "failed", failure: x.failure, handler: x.handler };
+  const handler = x.handler === undefined ? undefined : handlerOf(vertex, x.handler);
+  if (x.status === "failed" && handler !== undefined && x.failure !== undefined) {
+    return { kind: "failed", failure: x.failure, handler };
   }
   return UNSETTLED;
 }

@@ -68,8 +68,8 @@ export interface Execution extends ExecutionRef {
   readonly refusals: ReadonlyMap<string, number>;
   readonly output?: unknown;
   readonly failure?: VertexFailure;
-  /** The index of the error handler that was chosen when it failed. */
-  readonly handler?: number;
+  /** The error handler that was chosen when it failed: its route, in records of earlier releases its index. */
+  readonly handler?: string | number;
 }
 
 /** One attempt that failed. */

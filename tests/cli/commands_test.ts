@@ -201,7 +201,7 @@ test("H1: the history is a timeline of records with attempts, durations and byte
     assert.match(out, /✔ draft × 2 {2}\d+ ms/);
     assert.match(out, /pages has 5 items\n/);
     assert.match(out, /✔ pages: 5 items, \d+ ms to \d+ ms\n/);
-    assert.match(out, /draft → check, draft → pages/);
+    assert.match(out, /draft → pages, draft → check/);
     assert.match(out, /⏸ review waits for verdict w[0-9a-f]{32}/);
     assert.match(out, /let go, awaiting\nawaiting an answer {2}\d records, [\d.]+ KiB, \d+ ms\n$/);
 

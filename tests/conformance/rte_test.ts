@@ -28,7 +28,7 @@ test("RTE-01: both targets of a static fan-out run in the next step, and both ro
   const { run } = completed(await e.run(notes()));
   assert.deepEqual(e.bodies.map((b) => [b.vertexId, b.step]), [["v", 0], ["a", 1], ["b", 1]]);
   assert.deepEqual(await routesOf(e, run.runId), [
-    [{ from: "v", to: "a", kind: "static" }, { from: "v", to: "b", kind: "static" }],
+    [{ from: "v", to: "b", kind: "static" }, { from: "v", to: "a", kind: "static" }],
     [],
   ]);
 });

@@ -96,7 +96,7 @@ test("D7: the handler is chosen once, on the live error, and stored; a recovery 
   const e = engine(graph);
   const handle = await e.runner.start(notes());
   await e.clock.settle();
-  assert.equal((await e.eventsOf(handle.runId, "failed"))[0]!.handler, 1);
+  assert.equal((await e.eventsOf(handle.runId, "failed"))[0]!.handler, "handler");
   assert.equal((await e.runner.get(handle.runId)).state.failed === undefined, false);
   const before = records.at(-1);
   e.kill();
