@@ -17,6 +17,8 @@ export interface Cursor<S> {
   readonly deltaBytes: number;
   readonly snapshotBytes: number;
   readonly snapshotRevision: number;
+  /** The schema completed the state when it was loaded: the next record writes it whole. */
+  readonly isCompleted?: boolean;
 }
 
 /** Who writes, and whom it replaces. */

@@ -1,5 +1,6 @@
 /**
- * Judging a state by what changed. A part that is the same object as in an accepted state is accepted; where zod's
+ * Judging a state by what changed. A part that is the same object as in an accepted state is accepted, and whatever the
+ * schema would change is refused; where zod's
  * schema says that a value is judged field by field, or entry by entry, only what changed is parsed. Whatever else a
  * schema is, a refinement of a whole object, a union, another library, is given the whole value.
  */
@@ -7,7 +8,7 @@
 import type { Schema } from "../model/schema.ts";
 import { type Kind, kindOf } from "./kinds.ts";
 import type { Segment } from "./path.ts";
-import { type Issue, parse } from "./schema.ts";
+import { type Issue, refusals } from "./schema.ts";
 
 /** What the definition of a zod 4 schema may hold, as far as it is read here. */
 interface Definition {
@@ -44,7 +45,7 @@ function judge(
   if (Object.is(prev, next)) return;
   const definition = definitionOf(schema);
   if (definition === undefined || !judgeParts(definition, prev, next, path, issues)) {
-    issues.push(...parse(schema, next, path).issues ?? []);
+    issues.push(...refusals(schema, next, path) ?? []);
   }
 }
 
@@ -75,7 +76,7 @@ function judgeParts(
         judgeObject(shape, definition.catchall, prev as Fields, next as Fields, path, issues);
     case "record":
       return valueType !== undefined && definition.mode !== "loose" && both("object", prev, next) &&
-        judgeRecord(valueType, prev as Fields, next as Fields, path, issues);
+        judgeRecord(keyType, valueType, prev as Fields, next as Fields, path, issues);
     case "array":
       if (element === undefined || !both("array", prev, next)) return false;
       judgeArray(element, prev as readonly unknown[], next as readonly unknown[], path, issues);
@@ -108,8 +109,8 @@ function judgeObject(
   // Whether a field may be absent, and what unknown fields may be, is for the schema as a whole to say.
   if (Object.keys(prev).some((key) => !Object.hasOwn(next, key))) return false;
   for (const key of keys) {
-    if (Object.hasOwn(shape, key) || catchall === undefined) continue;
-    if (!Object.hasOwn(prev, key) || !Object.is(prev[key], next[key])) return false;
+    if (Object.hasOwn(shape, key)) continue;
+    if (catchall === undefined || !Object.hasOwn(prev, key) || !Object.is(prev[key], next[key])) return false;
   }
   for (const key of keys) {
     const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
@@ -122,6 +123,7 @@ function judgeObject(
 }
 
 function judgeRecord(
+  keyType: Schema | undefined,
   valueType: Schema,
   prev: Fields,
   next: Fields,
@@ -129,11 +131,15 @@ function judgeRecord(
   issues: Issue[],
 ): boolean {
   const keys = Object.keys(next);
-  // Which keys there may or must be is for the schema as a whole to say.
-  if (keys.length !== Object.keys(prev).length || keys.some((key) => !Object.hasOwn(prev, key))) return false;
+  const added = keys.filter((key) => !Object.hasOwn(prev, key));
+  const isFree = keyType !== undefined && typeOf(keyType) === "string";
+  // Which keys there must be, where they are not any texts, is for the schema as a whole to say.
+  if (!isFree && (added.length > 0 || keys.length !== Object.keys(prev).length)) return false;
+  if (added.some((key) => refusals(keyType!, key) !== undefined)) return false;
   for (const key of keys) {
-    if (Object.is(prev[key], next[key])) continue;
-    judge(valueType, prev[key], next[key], [...path, { kind: "field", key }], issues);
+    const was = Object.hasOwn(prev, key) ? prev[key] : ABSENT;
+    if (Object.is(was, next[key])) continue;
+    judge(valueType, was, next[key], [...path, { kind: "field", key }], issues);
   }
   return true;
 }
@@ -200,9 +206,16 @@ function isA(kind: Kind, value: unknown): boolean {
 
 /** The definition of a zod 4 schema that has no checks of its own; `undefined` for every other schema. */
 function definitionOf(schema: Schema): Definition | undefined {
+  const definition = zodDefinition(schema);
+  return definition !== undefined && (definition.checks ?? []).length === 0 ? definition : undefined;
+}
+
+function typeOf(schema: Schema): string | undefined {
+  return zodDefinition(schema)?.type;
+}
+
+function zodDefinition(schema: Schema): Definition | undefined {
   if (schema["~standard"].vendor !== "zod") return undefined;
-  const internals = (schema as { readonly _zod?: { readonly def?: Definition } })._zod;
-  const definition = internals?.def;
-  if (typeof definition?.type !== "string") return undefined;
-  return (definition.checks ?? []).length === 0 ? definition : undefined;
+  const definition = (schema as { readonly _zod?: { readonly def?: Definition } })._zod?.def;
+  return typeof definition?.type === "string" ? definition : undefined;
 }

@@ -255,7 +255,7 @@ export class CheckpointLog<S> {
   #draft(before: Cursor<S> | undefined, write: RecordWrite<S>, state: S): Draft {
     const { checkpoint, events, next, callers } = write;
     const { revision, updatedAt: at } = checkpoint.run;
-    if (before !== undefined) {
+    if (before !== undefined && (before.isCompleted !== true || write.stateless === true)) {
       const patch = next?.patch;
       const record: LogRecord = patch === undefined
         ? { at, events, callers }

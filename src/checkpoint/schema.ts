@@ -1,4 +1,5 @@
 import type { Schema } from "../model/schema.ts";
+import { type SchemaChange, schemaChange } from "./changes.ts";
 import { pathText, type Segment } from "./path.ts";
 
 /** What a schema has against a value. */
@@ -31,6 +32,30 @@ export function parse(schema: Schema, value: unknown, path: readonly Segment[] =
     })),
   };
 }
+
+/** What a schema has against a value that it is to take as it is; `undefined` when nothing. */
+export function refusals(
+  schema: Schema,
+  value: unknown,
+  path: readonly Segment[] = [],
+): readonly Issue[] | undefined {
+  const parsed = parse(schema, value, path);
+  if (parsed.issues !== undefined) return parsed.issues;
+  const change = schemaChange(value, parsed.value);
+  return change && [issueOf(change, path)];
+}
+
+/** A change that a schema must not make, as what it has against the value. */
+export function issueOf(change: SchemaChange, path: readonly Segment[] = []): Issue {
+  return { path: pathText([...path, ...change.path]), message: CHANGES[change.kind] };
+}
+
+const CHANGES: Readonly<Record<SchemaChange["kind"], string>> = {
+  changed:
+    "the schema would change this value; store what it makes of it, or have it take the value as it is",
+  completed: "it is missing, and the schema would complete it; give it a value",
+  dropped: "the schema does not know this field and would drop it; declare it, or leave it out",
+};
 
 function segmentOf(step: PropertyKey | { readonly key: PropertyKey }): Segment {
   const key = typeof step === "object" ? step.key : step;

@@ -1,16 +1,15 @@
 /**
  * Schemas as judges of values. A schema may shape the input of a run, with defaults and coercions; after that it only
- * accepts or refuses, and the value stays the very object that a reducer made.
+ * accepts or refuses, and the value stays the very object that a reducer made. What it would change, it refuses.
  */
 
 import { messageOf, ValidationError } from "../errors.ts";
 import type { Schema } from "../model/schema.ts";
 import { canonical } from "./canonical.ts";
+import { schemaChange } from "./changes.ts";
 import { advance } from "./delta.ts";
-import { digest } from "./digest.ts";
 import { judgeChange } from "./judge.ts";
-import { ARRAY, type Patch, RECORD } from "./patch.ts";
-import { type Issue, parse } from "./schema.ts";
+import { type Issue, issueOf, parse, refusals } from "./schema.ts";
 
 export { jsonSchemaOf } from "./json_schema.ts";
 export type { Issue } from "./schema.ts";
@@ -31,7 +30,12 @@ export interface StateValidator<S> {
    * @param prev A state that it has accepted, which saves looking at what is still the same; `undefined` for none.
    */
   check(prev: S | undefined, next: S): readonly Issue[] | undefined;
-  /** A stored state, when the schema accepts it. Defaults do not apply: the state stays what the history says. */
+  /**
+   * A stored state: the very object when the schema accepts it as it is, and one completed by defaults when it lacks
+   * nothing but fields that the schema completes.
+   *
+   * @throws {ValidationError} When the schema refuses it, or would change anything else in it.
+   */
   load(value: unknown): S;
 }
 
@@ -47,11 +51,20 @@ export function stateValidator<S>(schema: Schema<unknown, S> | undefined): State
   return {
     input: (value) => parseStable(schema, value, "the input", STATE_ADVICE),
     check: (prev, next) =>
-      prev === undefined ? refusals(schema, next) : guarded(() => judgeChange(schema, prev, next)),
-    load(value) {
-      const issues = refusals(schema, value);
-      if (issues !== undefined) throw new ValidationError("the stored state", issues);
-      return value as S;
+      guarded(() => prev === undefined ? refusals(schema, next) : judgeChange(schema, prev, next)),
+    load: (value) => {
+      let state = value as S;
+      const issues = guarded(() => {
+        const parsed = parse(schema, value);
+        if (parsed.issues !== undefined) return parsed.issues;
+        if (schemaChange(value, parsed.value) === undefined) return undefined;
+        const change = schemaChange(value, parsed.value, "completed");
+        if (change !== undefined) return [issueOf(change)];
+        state = advance(value, parsed.value, STORED).value as S;
+        return refusals(schema, state);
+      });
+      if (issues !== undefined) throw new ValidationError(STORED, issues);
+      return state;
     },
   };
 }
@@ -105,31 +118,19 @@ export function parseStable<T>(
       })),
     );
   }
-  const { patch } = advance(parsed, again, what);
-  // Objects that are keys of a map are other ones in every copy: only their values tell whether anything has changed.
-  if (patch === undefined || digest(parsed) === digest(again)) return parsed;
+  const change = schemaChange(parsed, again);
+  if (change === undefined) return parsed;
   throw new ValidationError(what, [{
-    path: firstChange(patch),
+    path: issueOf(change).path,
     message: `the schema changes its own output when it reads it again. ${advice}`,
   }]);
 }
 
+const STORED = "the stored state";
+
 const STATE_ADVICE =
   "A state is validated again whenever it is loaded: move transforms out of the state's schema, into a " +
   "vertex or before start";
-
-function firstChange(patch: Patch): string {
-  const first = patch[0] === RECORD
-    ? patch[1][0] ?? patch[2][0] ?? patch[3][0]
-    : patch[0] === ARRAY
-    ? `[${String(patch[2][0] ?? patch[3])}]`
-    : undefined;
-  return first === undefined ? "" : String(first);
-}
-
-function refusals(schema: Schema, value: unknown): readonly Issue[] | undefined {
-  return guarded(() => parse(schema, value).issues);
-}
 
 /** A schema is user code and may throw; that is a refusal too. */
 function guarded(judge: () => readonly Issue[] | undefined): readonly Issue[] | undefined {

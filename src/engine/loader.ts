@@ -6,7 +6,7 @@ import {
   CheckpointNotFoundError,
   GraphMismatchError,
   GraphVersionMismatchError,
-  messageOf,
+  reasonOf,
   ResumeTerminalError,
 } from "../errors.ts";
 import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
@@ -62,10 +62,11 @@ export class Loader<S> {
     try {
       state = this.#validator.load(cursor.state);
     } catch (cause) {
-      throw new CheckpointDecodeError(runId, "State", messageOf(cause), { cause });
+      const remedy = "give fields that are new a default, or move the run to the new schema by a migration";
+      throw new CheckpointDecodeError(runId, "State", `${reasonOf(cause)}; ${remedy}`, { cause });
     }
     validateCheckpoint(graph, cursor.checkpoint);
-    return { ...cursor, state };
+    return state === cursor.state ? cursor : { ...cursor, state, isCompleted: true };
   }
 
   async #difference(runId: string): Promise<string> {

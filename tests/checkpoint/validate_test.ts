@@ -185,12 +185,13 @@ test("C4: a refinement of a whole object sees the whole object, of a field only 
   deepEqual(judged(schema.refine((s) => s.list.length > 0), input, (s: S) => void (s.list = [])), [""]);
 });
 
-test("C4: unknown fields are judged by the schema: strict refuses, the rest keeps them", () => {
+test("a field that the schema would refuse or drop is refused, one that it keeps is kept (FT-D2, C4)", () => {
   type S = Record<string, unknown>;
   const shape = { a: z.number() };
   const add = (s: S): void => void (s["b"] = 1);
   deepEqual(judged(z.strictObject(shape), { a: 1 }, add), [""]);
-  deepEqual(judged(z.object(shape), { a: 1 }, add), []);
+  deepEqual(judged(z.object(shape), { a: 1 }, add), ["b"]);
+  deepEqual(judged(z.object(shape), { a: 1 }, (s: S) => void (s["b"] = undefined)), []);
   deepEqual(judged(z.looseObject(shape), { a: 1 }, add), []);
   deepEqual(judged(z.object(shape).catchall(z.string()), { a: 1 }, add), ["b"]);
   deepEqual(
@@ -206,12 +207,122 @@ test("C4: unknown fields are judged by the schema: strict refuses, the rest keep
   ]);
 });
 
-test("C4: the schema only judges: the value of the reducer is kept, and defaults do not come in later", () => {
-  const validator = validatorOf(z.object({ n: z.number().default(1), s: z.string().trim() }));
-  const stored = advance(validator.input({ s: "x" }), { s: " y " }, "s").value;
-  equal(validator.check(undefined, stored), undefined);
-  equal(validator.load(stored), stored);
-  deepEqual(stored, { s: " y " });
+test("a change that the schema would change again is refused, by the field, also where only the field is parsed (FT-D2, C4)", () => {
+  const schema = z.object({
+    n: z.coerce.number(),
+    caught: z.number().catch(1),
+    lower: z.string().toLowerCase(),
+    trimmed: z.string().trim().optional(),
+    preset: z.number().default(1),
+    piped: z.preprocess((v) => v === "one" ? 1 : v, z.number()),
+    list: z.array(z.object({ at: z.coerce.date() })),
+    record: z.record(z.string().toLowerCase(), z.coerce.boolean()),
+    map: z.map(z.string().trim(), z.string().trim()),
+    set: z.set(z.coerce.number()),
+    either: z.union([z.object({ a: z.string() }), z.object({ b: z.string().trim() })]),
+  });
+  const input = {
+    n: 1,
+    caught: 2,
+    lower: "x",
+    piped: 1,
+    list: [{ at: new Date(0) }],
+    record: { a: true },
+    map: new Map([["a", "b"]]),
+    set: new Set([1]),
+    either: { a: "x" },
+  };
+  // deno-lint-ignore no-explicit-any
+  type S = any;
+  const cases: [string, (s: S) => unknown][] = [
+    ["n", (s) => void (s.n = "5")],
+    ["caught", (s) => void (s.caught = "text")],
+    ["lower", (s) => void (s.lower = "X")],
+    ["trimmed", (s) => void (s.trimmed = " x")],
+    ["preset", (s) => void delete s.preset],
+    ["preset", (s) => void (s.preset = undefined)],
+    ["piped", (s) => void (s.piped = "one")],
+    ["list[0].at", (s) => void (s.list[0].at = "2026-01-01")],
+    ["list[1].at", (s) => void s.list.push({ at: 0 })],
+    ["list[0].more", (s) => void (s.list[0].more = 1)],
+    ["record.a", (s) => void (s.record.a = "yes")],
+    ["record", (s) => void (s.record.B = true)],
+    ["map.keys[1]", (s) => void s.map.set(" b", "b")],
+    ['map.get("a")', (s) => void s.map.set("a", " b")],
+    ["set.values[1]", (s) => void s.set.add("2")],
+    ["either.b", (s) => void (s.either = { b: " x" })],
+    ["either.b", (s) => void (s.either = { a: "x", b: "y" })],
+  ];
+  for (const [path, recipe] of cases) {
+    const found = judged(schema, input, recipe as (s: never) => unknown);
+    ok(found.length === 1 && found[0]!.startsWith(path), `${path}: ${found}`);
+  }
+  deepEqual(
+    judged(schema, input, (s: S) => void (s.n = 2, s.list.push({ at: new Date(1) }), s.record.b = true)),
+    [],
+  );
+});
+
+test("equal values are no change, in whatever order a schema gives fields and entries (C4)", () => {
+  const turned: Schema = {
+    "~standard": {
+      version: 1,
+      vendor: "mine",
+      validate: (value) => {
+        const { a, m, s, absent: _, ...rest } = value as Record<string, unknown>;
+        const made = {
+          s: new Set([...s as Set<unknown>].reverse().map((e) => structuredClone(e))),
+          m: new Map([...m as Map<unknown, unknown>].reverse().map((e) => structuredClone(e))),
+          ...rest,
+          a,
+          added: undefined,
+        };
+        return { value: made as never };
+      },
+    },
+  };
+  const input = {
+    a: [1, { deep: -0 }],
+    m: new Map<unknown, unknown>([[{ k: 1 }, NaN], ["b", 2n]]),
+    s: new Set([{ x: 1 }, "y"]),
+    at: new Date(NaN),
+    bytes: new Float32Array([1.5]),
+    absent: undefined,
+  };
+  const validator = validatorOf(turned);
+  const state = validator.input(input);
+  equal(validator.check(undefined, state), undefined);
+  equal(validator.load(state), state);
+});
+
+test("a stored state that only lacks fields with defaults is completed, and its other parts are kept (FT-D2, C4)", () => {
+  const validator = validatorOf(z.object({
+    n: z.number().default(1),
+    deep: z.object({ list: z.array(z.number()), more: z.string().default("x") }),
+    rest: z.object({ a: z.number() }),
+  }));
+  const stored = advance({}, { deep: { list: [1] }, rest: { a: 1 } }, "s").value as Record<string, unknown>;
+  const loaded = validator.load(stored) as Record<string, unknown>;
+  deepEqual(loaded, { deep: { list: [1], more: "x" }, rest: { a: 1 }, n: 1 });
+  ok(isMarked(loaded));
+  equal(loaded["rest"], stored["rest"]);
+  equal(validator.load(loaded), loaded);
+});
+
+test("a stored state in which the schema would change anything else is refused, naming the field (FT-D2, C4)", () => {
+  const schema = z.object({ n: z.number().default(1), s: z.string().trim().default("x") });
+  const cases: readonly (readonly [unknown, string, RegExp])[] = [
+    [{ s: " y" }, "s", /would change/],
+    [{ n: 1, s: "y", old: 2 }, "old", /does not know/],
+    [{ old: 2 }, "old", /does not know/],
+    [{ n: "1" }, "n", /number/],
+  ];
+  for (const [stored, path, problem] of cases) {
+    throws(
+      () => validatorOf(schema).load(advance({}, stored, "s").value),
+      (e) => e instanceof ValidationError && e.issues[0]!.path === path && problem.test(e.message),
+    );
+  }
 });
 
 test("C4, LOD-06: a stored state that the schema refuses is a ValidationError", () => {

@@ -190,7 +190,7 @@ test("a backoff that grows beyond every time is the longest one, not NaN (FT-B5,
     { inlineTimers: 0 },
   );
   const first = interrupted(await e.run(notes()), "sleeping");
-  e.clock.advance(first.due! - e.clock.now());
+  await e.clock.advance(first.due! - e.clock.now());
   const second = interrupted(await e.resume(first.run.runId), "sleeping");
   assert.ok(Number.isFinite(new Date(second.due!).getTime()));
 });
