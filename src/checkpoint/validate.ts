@@ -91,6 +91,23 @@ export function parseWith<T>(schema: Schema<unknown, T>, value: unknown, what: s
 }
 
 /**
+ * What `schema` makes of `value`, and what is to be stored of it: that, where the schema takes it again as it is, so that
+ * defaults are drawn once; else the value as given. Either way the schema makes the same of what is read back.
+ *
+ * @throws {ValidationError} When the schema refuses it or is asynchronous.
+ * @throws {SerializationError} When the value, or what the schema makes of it, cannot be stored.
+ */
+export function shaped<T>(
+  schema: Schema<unknown, T>,
+  value: unknown,
+  what: string,
+): { readonly value: T; readonly stored: unknown } {
+  const parsed = parseWith(schema, value, what);
+  const isStable = guarded(() => refusals(schema, parsed)) === undefined;
+  return { value: parsed, stored: isStable ? parsed : canonical(value, what) };
+}
+
+/**
  * What `schema` makes of `value`, when it would accept that again and leave it as it is: whatever is stored is validated
  * when it is read, too.
  *

@@ -15,8 +15,11 @@ const KNOWN = { deadline: true } satisfies KnownOptions<keyof DefineWaitOptions>
 /**
  * Declares an awaited answer. List it under `waits` of a vertex and open it with `ctx.waitFor`.
  *
- * @throws {BuildError} when the name is no id, the schema no Standard Schema, the deadline no positive duration, or an
- * option unknown
+ * Its schema judges an answer when it is given and again when the body reads it. So it may complete and coerce, but what it
+ * makes must be something that it takes as it is: transforms and codecs belong into the body.
+ *
+ * @throws {BuildError} when the name is no id, the schema no Standard Schema or one that transforms, the deadline no
+ * positive duration, or an option unknown
  *
  * @example
  * ```ts

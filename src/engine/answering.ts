@@ -142,7 +142,7 @@ export class Answering<S> {
     }
     const { graphId, openedAt } = open;
     if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
-    const answer = checkedAnswer(graph, open, value);
+    const answer = checkedAnswer(this.#engine, open, value);
     try {
       await log.post(runId, found, async (mailbox) => {
         if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);

@@ -7,25 +7,30 @@ import { type Checkpoint, type Execution, executionKey } from "../model/checkpoi
 import type { CompiledGraph } from "../model/definition.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
+import type { Engine } from "./engine.ts";
 import { idempotencyKey, isForeignWaitId, waitIdOf } from "./ids.ts";
 import { type OpenWait, openWaitsOf } from "./result.ts";
 import type { ResumeOptions } from "./options.ts";
 
 /** The answer as it will be stored, judged by what the wait declares. */
 export function checkedAnswer<S>(
-  graph: CompiledGraph<S>,
+  { graph, measureOutput }: Pick<Engine<S>, "graph" | "measureOutput">,
   at: { readonly runId: string; readonly waitId: string; readonly vertexId: string; readonly name: string },
   value: unknown,
 ): unknown {
   const what = `the answer to wait ${at.name}`;
   try {
     const schema = graph.vertices.get(at.vertexId)?.waits.get(at.name)?.schema;
-    const plain = canonical(value, what);
-    return schema === undefined ? plain : parseStable(schema, plain, what, ADVICE);
+    const given = canonical(value, what);
+    measureOutput(given, what);
+    if (schema === undefined) return given;
+    const parsed = parseStable(schema, given, what, ADVICE);
+    measureOutput(parsed, what);
+    return parsed;
   } catch (error) {
     if (!isSuperstepError(error)) throw error;
     const issues = (error as { issues?: unknown }).issues;
-    throw new AnswerError(
+    const refused = new AnswerError(
       "invalid",
       at.runId,
       at.waitId,
@@ -33,6 +38,8 @@ export function checkedAnswer<S>(
       undefined,
       issues ? { issues } : {},
     );
+    refused.cause = error;
+    throw refused;
   }
 }
 
@@ -41,11 +48,12 @@ const ADVICE =
 
 /** The results that a `resume` brings itself, in ascending wait id; refuses all of them when one cannot be taken. */
 export function resumeAnswers<S>(
-  graph: CompiledGraph<S>,
+  engine: Pick<Engine<S>, "graph" | "measureOutput">,
   cursor: Cursor<S>,
   options: ResumeOptions,
   now: number,
 ): WaitResolved[] {
+  const { graph } = engine;
   const { checkpoint, mailbox } = cursor;
   const { runId, caller } = checkpoint.run;
   const posted = new Set(mailbox.content.answers.map((a) => a.waitId));
@@ -109,7 +117,7 @@ export function resumeAnswers<S>(
   return [
     ...answers.map(([waitId, value]) =>
       resolved(waitId, (wait) => {
-        return { kind: "answered", value: checkedAnswer(graph, { ...wait, runId }, value), at: now };
+        return { kind: "answered", value: checkedAnswer(engine, { ...wait, runId }, value), at: now };
       })
     ),
     ...(options.expired ?? []).map((waitId) => resolved(waitId, () => ({ kind: "expired", at: now }))),

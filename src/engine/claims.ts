@@ -84,9 +84,9 @@ export class Claims<S> {
     retry = true,
   ): readonly RecordEvent[] | undefined {
     const { checkpoint, mailbox } = cursor;
-    const { runtime, graph, limits } = this.#engine;
+    const { runtime, limits } = this.#engine;
     const now = runTime(runtime, checkpoint.run);
-    const answers = resumeAnswers(graph, cursor, options, now);
+    const answers = resumeAnswers(this.#engine, cursor, options, now);
     const failed = retry ? pausedFailures(checkpoint) : [];
     const halted = retry && checkpoint.halt !== undefined;
     // Whatever comes in, a halt is lifted by a resume alone; only the end of the run's time goes before it.

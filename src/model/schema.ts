@@ -34,3 +34,60 @@ export interface SchemaIssue {
   /** Where in the value. @default the value itself */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
+
+/** What is read of the definition of a zod schema to find transforms in it. */
+interface ZodNode {
+  readonly _zod?: {
+    readonly def?: {
+      readonly type?: string;
+      readonly shape?: Readonly<Record<string, unknown>>;
+      readonly reverseTransform?: unknown;
+      readonly getter?: () => unknown;
+      readonly [part: string]: unknown;
+    };
+  };
+}
+
+/**
+ * Where a zod schema transforms what it accepts into something that it need not accept again, such as `at.from`; empty for
+ * the schema itself, `undefined` for nowhere, and for schemas of other libraries, which do not tell.
+ */
+export function transformIn(schema: unknown): string | undefined {
+  const seen = new Set<unknown>();
+  const find = (node: unknown, path: string): string | undefined => {
+    const def = (node as ZodNode | null | undefined)?._zod?.def;
+    if (def === undefined || seen.has(node)) return undefined;
+    seen.add(node);
+    if (def.type === "transform" || def.reverseTransform !== undefined) return path;
+    const parts: [unknown, string][] = Object.entries(def.shape ?? {}).map((
+      [key, part],
+    ) => [part, `${path}.${key}`]);
+    for (
+      const name of [
+        "element",
+        "keyType",
+        "valueType",
+        "innerType",
+        "left",
+        "right",
+        "catchall",
+        "out",
+        "rest",
+      ]
+    ) {
+      parts.push([def[name], path]);
+    }
+    for (const name of ["options", "items"]) {
+      if (Array.isArray(def[name])) { for (const part of def[name]) parts.push([part, path]); }
+    }
+    // What comes before the rest of a schema, as in z.preprocess, is followed by a judgement of what it makes.
+    if ((def["in"] as ZodNode | undefined)?._zod?.def?.type !== "transform") parts.push([def["in"], path]);
+    if (def.type === "lazy") parts.push([def.getter?.(), path]);
+    for (const [part, at] of parts) {
+      const found = find(part, at);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  return find(schema, "")?.replace(/^\./, "");
+}

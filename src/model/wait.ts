@@ -1,6 +1,6 @@
 import { type Duration, toMs } from "./durations.ts";
 import { isId } from "./ids.ts";
-import type { Schema } from "./schema.ts";
+import { type Schema, transformIn } from "./schema.ts";
 
 /**
  * An awaited answer: its name, the schema its value must satisfy, and how long it stays open by default. `T` is the type
@@ -31,6 +31,13 @@ export function waitProblem(wait: WaitDefinition | undefined): string | undefine
   }
   if (typeof schema?.["~standard"]?.validate !== "function") {
     return `the wait ${name} has no Standard Schema; give it one, such as z.object({ … })`;
+  }
+  const place = transformIn(schema);
+  if (place !== undefined) {
+    return `the schema of the wait ${name} transforms what it accepts${
+      place === "" ? "" : ` at ${place}`
+    }; an answer ` +
+      "is judged again when it is read: declare what people give, and convert it in the body";
   }
   const ms = deadline === undefined ? 1 : toMs(deadline);
   if (ms === undefined || ms <= 0) {

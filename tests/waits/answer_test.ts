@@ -204,3 +204,50 @@ test("D9: an answer without its wait is an ArgumentError that says what the argu
   }
   assert.equal((await runner.waits()).rows.length, 1);
 });
+
+test("an answer above maxStateBytes is refused at the door, by every way, and nothing has changed (FT-D11, C5)", async () => {
+  const lab = new Lab();
+  const Text = defineWait("text", z.object({ text: z.string(), again: z.string().optional() }));
+  const graph = lab.graph({
+    a: { body: () => undefined, to: ["b", "c"] },
+    b: { waits: [Text], body: (ctx) => ctx.waitFor(Text), to: "d" },
+    c: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt("?"), to: "d" },
+    d: { body: () => undefined, join: "all" },
+  });
+  const options = { maxStateBytes: 10_000 };
+  const runner = lab.engine(graph, options);
+  const { run, waits } = interrupted(await lab.drive(runner.run(INPUT)));
+  const { runId, revision } = run;
+  const huge = { text: "x".repeat(20_000) };
+  for (const { waitId } of waits) {
+    const calls = [
+      () => runner.answer(runId, waitId, huge),
+      () => runner.resume(runId, { answers: { [waitId]: huge } }),
+    ];
+    for (const call of calls) {
+      const error = await lab.fails<AnswerError>(call(), "AnswerError");
+      assert.equal(error.reason, "invalid");
+      assert.match(
+        error.message,
+        /takes 200\d\d bytes, at most 10000 are allowed; the largest field is text/,
+      );
+      assert.equal((error.cause as Error).name, "StateSizeError");
+    }
+  }
+  assert.equal((await runner.status(runId)).revision, revision);
+  assert.equal((await runner.waits({ runId })).rows.length, 2);
+  for (const { waitId } of waits) await runner.answer(runId, waitId, { text: "x".repeat(4_000) });
+  assert.equal((await lab.drive(runner.resume(runId))).status, "completed");
+});
+
+test("an answer that its schema makes larger than maxStateBytes is refused at the door (FT-D11, C5)", async () => {
+  const lab = new Lab();
+  const Padded = defineWait("padded", z.object({ text: z.string().default("x".repeat(20_000)) }));
+  const graph = lab.graph({ a: { waits: [Padded], body: (ctx) => ctx.waitFor(Padded) } });
+  const runner = lab.engine(graph, { maxStateBytes: 10_000 });
+  const { run, waits } = interrupted(await lab.drive(runner.run(INPUT)));
+  const error = await lab.fails<AnswerError>(runner.answer(run.runId, waits[0]!.waitId, {}), "AnswerError");
+  assert.equal(error.reason, "invalid");
+  await runner.answer(run.runId, waits[0]!.waitId, { text: "short" });
+  assert.equal((await lab.drive(runner.resume(run.runId))).status, "completed");
+});

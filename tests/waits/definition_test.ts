@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { type AnswerError, defineWait, type TaskContext, type WaitDefinition } from "../../mod.ts";
+import {
+  type AnswerError,
+  BuildError,
+  defineWait,
+  type Schema,
+  type TaskContext,
+  type WaitDefinition,
+} from "../../mod.ts";
 import { anotherHandle, gate, INPUT, interrupted, Lab, openId } from "./lab.ts";
 
 const Ok = defineWait("ok", z.object({ yes: z.boolean(), note: z.string().default("") }));
@@ -137,10 +144,58 @@ test("I2: of several open waits of a definition the one with the key that is giv
   assert.deepEqual(state.out.a, [{ yes: false, note: "" }, { yes: true, note: "b" }]);
 });
 
-test("I2: an answer that its schema would not read back is refused when it is given, by id and by payload", async () => {
+test("a wait whose schema transforms is refused where it is defined, naming the place (FT-A14)", () => {
+  const toDate = z.codec(z.iso.datetime(), z.date(), {
+    decode: (text) => new Date(text),
+    encode: (date) => date.toISOString(),
+  });
+  const cases: readonly (readonly [z.ZodType, RegExp])[] = [
+    [z.string().transform(Number), /wait due transforms what it accepts;/],
+    [toDate, /wait due transforms what it accepts;/],
+    [z.stringbool(), /transforms/],
+    [z.object({ by: z.string(), at: z.object({ from: toDate }) }), / at at\.from;/],
+    [z.array(z.union([z.number(), toDate.optional()])), /transforms/],
+    [z.map(z.string(), z.tuple([toDate])), /transforms/],
+    [z.record(z.string(), toDate).nullable().default(null), /transforms/],
+    [z.lazy(() => z.object({ n: z.string().transform(Number) }).and(z.object({}))), / at n;/],
+    [z.string().pipe(z.transform(Number)).readonly(), /transforms/],
+  ];
+  for (const [schema, problem] of cases) {
+    assert.throws(
+      () => defineWait("due", schema),
+      (e) => e instanceof BuildError && problem.test(e.message) && /convert it in the body/.test(e.message),
+    );
+    assert.throws(
+      () =>
+        new Lab().graph({
+          a: { waits: [{ name: "due", schema }], body: (ctx) => ctx.waitFor({ name: "due", schema }) },
+        }),
+      (e) => e instanceof BuildError && problem.test(e.message),
+    );
+  }
+  type Tree = { readonly children: readonly Tree[] };
+  const tree: z.ZodType<Tree> = z.lazy(() => z.object({ children: z.array(tree) }));
+  for (
+    const schema of [
+      tree,
+      z.coerce.number(),
+      z.preprocess(Number, z.number()),
+      z.object({ note: z.string().trim().default("") }),
+      z.string().refine((text) => text !== ""),
+    ]
+  ) defineWait("due", schema as z.ZodType);
+});
+
+/** A schema of a library that does not tell what it does. */
+function opaque(schema: z.ZodType): Schema {
+  const { validate } = schema["~standard"];
+  return { "~standard": { version: 1, vendor: "mine", validate: (value) => validate(value) as never } };
+}
+
+test("an answer that its schema would not read back is refused when it is given, by id and by payload (I2, FT-A14)", async () => {
   const lab = new Lab();
-  const Number5 = defineWait("number", z.string().transform(Number));
-  const Longer = defineWait("longer", z.string().transform((text) => `${text}!`));
+  const Number5 = defineWait("number", opaque(z.string().transform(Number)));
+  const Longer = defineWait("longer", opaque(z.string().transform((text) => `${text}!`)));
   for (
     const [wait, problem] of [[Number5, /refuses its own output/], [
       Longer,

@@ -1,8 +1,9 @@
 import { advance, type Advanced } from "../../checkpoint/delta.ts";
+import { digest } from "../../checkpoint/digest.ts";
 import { reduceDraft } from "../../checkpoint/draft.ts";
 import type { Split } from "../../checkpoint/records.ts";
 import { ArgumentError, reasonOf, ValidationError } from "../../errors.ts";
-import type { Checkpoint } from "../../model/checkpoint.ts";
+import type { Checkpoint, Execution } from "../../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../../model/definition.ts";
 import type { StateRules } from "../fold.ts";
 import { itemsOf, splitOf } from "../plan.ts";
@@ -37,42 +38,53 @@ function whole<S>(state: S, rules: StateRules<S>): S {
 }
 
 /**
- * The map vertices of the current step that have other items under this state.
+ * The map vertices of the current step that have other items under the state `after`.
  *
- * @throws {ArgumentError} an outcome of one of them is recorded, which belongs to the items that it had
+ * @param keeps Whether something is recorded of an execution, and stays with it, that belongs to its item.
+ * @throws {ArgumentError} an outcome of one of them is recorded, or something of an item that is another one or gone
  */
 export function changedMaps<S>(
   graph: CompiledGraph<S>,
   checkpoint: Checkpoint,
-  state: S,
+  { before, after }: { readonly before: S; readonly after: S },
   op: string,
+  keeps: (x: Execution) => boolean,
 ): readonly Split[] {
   return stepVertices(graph, checkpoint).flatMap((vertex) => {
     const recorded = checkpoint.maps.get(vertex.id);
     if (recorded === undefined) return [];
-    const split = splitUnder(vertex, state, op);
+    const items = itemsUnder(vertex, after, op);
+    const split = splitOf(vertex.id, items);
     if (split.count === recorded.count && split.digest === recorded.digest) return [];
-    const settled = [...checkpoint.executions.values()].find((x) =>
-      x.vertexId === vertex.id && (x.status === "done" || x.handler !== undefined)
+    const executions = [...checkpoint.executions.values()].filter((x) => x.vertexId === vertex.id);
+    const settled = executions.find((x) => x.status === "done" || x.handler !== undefined);
+    const old = itemsUnder(vertex, before, op);
+    const other = executions.find(({ item, ...x }) =>
+      item !== undefined && keeps(x) &&
+      (item >= items.length || item >= old.length || digest(items[item]) !== digest(old[item]))
     );
-    if (settled === undefined) return [split];
+    if (settled === undefined && other === undefined) return [split];
+    const what = settled?.item === undefined && settled !== undefined
+      ? "its outcome is recorded"
+      : settled !== undefined
+      ? `the outcome of item ${settled.item} is recorded`
+      : `a wait, an answer or a once of item ${other!.item}, which is another one then, is recorded`;
     throw new ArgumentError(
       op,
       `the new state gives the map vertex ${vertex.id} of run ${checkpoint.run.runId} other items ` +
-        `(${split.count}, it had ${recorded.count}), but ` +
-        (settled.item === undefined ? "its outcome" : `the outcome of item ${settled.item}`) +
-        ` is recorded; leave its items as they are, or fork the run at a revision before that step`,
+        `(${split.count}, it had ${recorded.count}), but ${what}; leave its items as they are, ` +
+        "or fork the run at a revision before that step",
     );
   });
 }
 
-function splitUnder<S>(vertex: CompiledVertex<S>, state: S, op: string): Split {
+function itemsUnder<S>(vertex: CompiledVertex<S>, state: S, op: string): readonly unknown[] {
   try {
-    return splitOf(vertex.id, itemsOf(vertex, state));
+    return itemsOf(vertex, state);
   } catch (cause) {
     const error = new ArgumentError(
       op,
-      `the map vertex ${vertex.id} has no items under the new state: ${reasonOf(cause)}`,
+      `the map vertex ${vertex.id} has no items under the state: ${reasonOf(cause)}`,
     );
     error.cause = cause;
     throw error;

@@ -2,6 +2,7 @@ import { digest } from "../../checkpoint/digest.ts";
 import type { Forked } from "../../checkpoint/records.ts";
 import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts";
 import { canonicalForm } from "../../graph/mod.ts";
+import type { Execution } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../called.ts";
 import type { Engine } from "../engine.ts";
@@ -49,6 +50,11 @@ export async function forkRun<S>(
     ? edited(before, options.state as StateEdit<S>, rules, "fork")
     : { value: before };
   const now = runtime.now();
+  // Answers that the source has accepted and not recorded yet.
+  const results = resultsDue(source, mailbox.content, [], -Infinity);
+  const keeps = (x: Execution) =>
+    x.once.size > 0 ||
+    [...x.waits.values()].some((w) => w.result !== undefined || results.some((r) => r.id === w.id));
   const checkpoint = forkOf(source, {
     runId,
     parent,
@@ -56,9 +62,8 @@ export async function forkRun<S>(
     tags: checkedTags(options.tags ?? source.run.tags.filter((tag) => !isCalledTag(tag)), "fork"),
     // A fork is told from every other by its source and its state, as a start is by its input.
     inputDigest: digest({ ...parent, state }),
-    maps: state === before ? [] : changedMaps(graph, source, state, "fork"),
-    // Answers that the source has accepted and not recorded yet.
-    results: resultsDue(source, mailbox.content, [], -Infinity),
+    maps: state === before ? [] : changedMaps(graph, source, { before, after: state }, "fork", keeps),
+    results,
   });
   const event: Forked = { type: "forked", parent, form: canonicalForm(graph) };
   try {

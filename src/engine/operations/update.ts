@@ -1,22 +1,20 @@
 import type { Cursor } from "../../checkpoint/log.ts";
-import type { RecordEvent, Split, WaitClosed } from "../../checkpoint/records.ts";
+import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
 import { isSuperstepError, RunBusyError } from "../../errors.ts";
-import type { Checkpoint } from "../../model/checkpoint.ts";
 import { storedCallers } from "../called.ts";
 import { runTime } from "../run_time.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId } from "../options.ts";
-import { closings } from "../step.ts";
 import { changedMaps, edited, type StateEdit } from "./edit.ts";
 
 /**
  * Replaces the state with which the current step of an unowned run began, by a record of its own.
  *
  * 1. Outcomes that are recorded stand, and are folded over the new state; whatever runs again selects from it.
- * 2. Waits stay open under their ids, and accepted answers stay accepted. Only items that a map has no more lose theirs.
+ * 2. Waits stay open under their ids, and accepted answers stay accepted: items of which such are recorded stay as they are.
  * 3. A claim and an update at one instant are one after the other: whoever is second finds what the first has made.
  */
 export async function updateRun<S>(
@@ -50,10 +48,9 @@ async function record<S>(
   const { graph, log, runtime } = engine;
   const { checkpoint: before, mailbox } = cursor;
   const at = runTime(runtime, before.run);
-  const maps = changedMaps(graph, before, next.state, "update");
-  const events: readonly RecordEvent[] = maps.length === 0
-    ? [{ type: "updated" }]
-    : [...goneItems(before, maps), { type: "updated", maps }];
+  const states = { before: cursor.state, after: next.state };
+  const maps = changedMaps(graph, before, states, "update", (x) => x.once.size > 0 || x.waits.size > 0);
+  const events: readonly RecordEvent[] = [{ type: "updated", ...(maps.length === 0 ? {} : { maps }) }];
   // A paused run has something to run then.
   const wake = maps.length > 0 && before.phase === "paused" ? 0 : mailbox.content.wake;
   const callers = before.run.caller && await storedCallers(log, before.run.caller);
@@ -62,10 +59,4 @@ async function record<S>(
   notify(engine.hooks, engine.logger, { type: "checkpoint", runId, revision, step, at });
   if (maps.length > 0) engine.ownership.poke(runId);
   return updated;
-}
-
-/** What closes the waits of items that there are no more. */
-function goneItems(checkpoint: Checkpoint, maps: readonly Split[]): readonly WaitClosed[] {
-  const counts = new Map(maps.map(({ vertexId, count }) => [vertexId, count]));
-  return closings(checkpoint, (x) => (x.item ?? -1) >= (counts.get(x.vertexId) ?? Infinity), "superseded");
 }
