@@ -27,7 +27,7 @@ const prices: Readonly<Record<string, number>> = { apple: 2, pear: 3, quince: 5 
   entry: true,
   finish: true,
   each: (s) => [...s.lines],
-  reduce: (s, prices: number[]) => {
+  reduce: (s, prices: readonly number[]) => {
     s.total = prices.reduce((sum, price) => sum + price, 0);
   },
 })

@@ -86,8 +86,8 @@ export class ListFiles implements Task<string, string[]> {
   graph: FolderReport,
   id: "read",
   each: (s) => s.files.map((path) => ({ folder: s.folder, path })), // one durable execution per file
-  reduce: (s, rows: Row[]) => {
-    s.rows = rows;
+  reduce: (s, rows: readonly Row[]) => {
+    s.rows = [...rows];
   },
   to: "write",
 })

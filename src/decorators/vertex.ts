@@ -1,6 +1,6 @@
 import { BuildError } from "../errors.ts";
 import type { RouteOptions, TaskShape } from "../model/definition.ts";
-import type { KnownOptions } from "../model/known_options.ts";
+import { type KnownOptions, ON_OFF } from "../model/known_options.ts";
 import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import {
@@ -53,8 +53,8 @@ export interface VertexOptions<S, I, O, T extends string> extends VertexDecorato
 export interface MapVertexOptions<S, I, O, T extends string> extends VertexDecoratorBase<S, T> {
   /** The task's inputs, from the state. Synchronous and pure. */
   readonly each: (state: Readonly<NoInfer<S>>) => readonly I[];
-  /** Folds the outputs in, which come in item order. Annotate `outputs` with an array of the task's output type. */
-  readonly reduce: (state: NoInfer<S>, outputs: O[]) => NoInfer<S> | void;
+  /** Folds the outputs in, which come in item order and are frozen. Annotate them with `readonly TheOutput[]`. */
+  readonly reduce: (state: NoInfer<S>, outputs: readonly O[]) => NoInfer<S> | void;
   /** Not together with `each`. */
   readonly select?: never;
 }
@@ -63,8 +63,8 @@ const KNOWN = {
   graph: true,
   id: true,
   label: true,
-  entry: true,
-  finish: true,
+  entry: ON_OFF,
+  finish: ON_OFF,
   join: true,
   waits: true,
   to: true,
@@ -119,7 +119,7 @@ export function Vertex<S, I, O, const T extends string>(
  * @Vertex({
  *   graph: Lengths, id: "measure", entry: true, finish: true,
  *   each: (s) => s.texts,
- *   reduce: (s, lengths: number[]) => { s.total = lengths.reduce((a, b) => a + b, 0); },
+ *   reduce: (s, lengths: readonly number[]) => { s.total = lengths.reduce((a, b) => a + b, 0); },
  * })
  * class Measure {
  *   execute(text: string): number {

@@ -1,5 +1,7 @@
 import { ArgumentError } from "../errors.ts";
-import { type KnownOptions, optionProblem } from "../model/known_options.ts";
+import { type KnownOptions, ON_OFF, optionProblem } from "../model/known_options.ts";
+import type { InterruptReason, RunStatus } from "../model/run.ts";
+import type { PurgeQuery } from "./operations/purge.ts";
 import type { ForkOptions } from "./operations/fork.ts";
 import type { ResumeOptions, StartOptions, SubmitOptions, WorkOptions } from "./options.ts";
 
@@ -15,7 +17,7 @@ const SUBMIT = {
 const WORK = {
   maxSteps: true,
   concurrency: true,
-  checkpointEvery: true,
+  checkpointEvery: ["vertex", "step"],
   signal: true,
   drain: true,
   hooks: true,
@@ -25,14 +27,20 @@ const RESUME = {
   ...WORK,
   payload: true,
   wait: true,
-  all: true,
+  all: ON_OFF,
   answers: true,
   caller: true,
   expired: true,
-  takeover: true,
+  takeover: ON_OFF,
 } satisfies KnownOptions<keyof ResumeOptions>;
 
-type Op = "start" | "submit" | "resume" | "recover" | "fork";
+const WHICH = {
+  status: ["running", "completed", "interrupted", "cancelled"] satisfies RunStatus[],
+  reason: ["halted", "errored", "awaiting", "sleeping"] satisfies InterruptReason[],
+  tag: true,
+} as const;
+
+type Op = "start" | "submit" | "resume" | "recover" | "fork" | "list" | "purge";
 
 const KNOWN: Readonly<Record<Op, KnownOptions<string>>> = {
   start: { ...SUBMIT, ...WORK, caller: true } satisfies KnownOptions<keyof StartOptions>,
@@ -41,6 +49,8 @@ const KNOWN: Readonly<Record<Op, KnownOptions<string>>> = {
   resume: { ...RESUME, runId: true },
   recover: WORK,
   fork: { state: true, runId: true, tags: true } satisfies KnownOptions<keyof ForkOptions<unknown>>,
+  list: { ...WHICH, cursor: true, limit: true },
+  purge: { ...WHICH, runId: true, olderThan: true, force: ON_OFF } satisfies KnownOptions<keyof PurgeQuery>,
 };
 
 const ELSEWHERE = {
@@ -51,7 +61,10 @@ const ELSEWHERE = {
   },
 } as const;
 
-/** Refuses an option that nobody reads, such as `runID`: a start under another id than was meant would be another run. */
+/**
+ * Refuses an option that nobody reads, such as `runID`: a start under another id than was meant would be another run; and a
+ * value that means nothing, such as the text "false" for `force`.
+ */
 export function checkOptions(op: Op, options: object): void {
   const problem = optionProblem(options, KNOWN[op], op === "submit" ? ELSEWHERE.submit : {});
   if (problem !== undefined) throw new ArgumentError(op, problem);

@@ -282,10 +282,11 @@ export class Runner<S, I = unknown> {
    * Removes runs of this graph that are over, with everything of them; with `force` others too, which are cancelled first.
    *
    * @returns How many runs were removed.
-   * @throws {ArgumentError} the query asks for runs that are not over, without `force`
+   * @throws {ArgumentError} the query asks for runs that are not over, without `force`, or has an option that is none
    */
-  purge(query: PurgeQuery): Promise<number> {
-    return purgeRuns(this.#engine, query);
+  async purge(query: PurgeQuery): Promise<number> {
+    checkOptions("purge", query);
+    return await purgeRuns(this.#engine, query);
   }
 
   /**
@@ -338,8 +339,9 @@ export class Runner<S, I = unknown> {
   }
 
   /** Runs of this graph, newest created first. */
-  list(query: RunQuery = {}): Promise<Page<CatalogRow>> {
-    return this.#store.list({ ...query, graphId: this.#engine.graph.id });
+  async list(query: RunQuery = {}): Promise<Page<CatalogRow>> {
+    checkOptions("list", query);
+    return await this.#store.list({ ...query, graphId: this.#engine.graph.id });
   }
 
   /** Open waits of this graph's runs, oldest opened first. */

@@ -45,8 +45,8 @@ export interface MapVertex<S, I, O> extends VertexBase<S> {
   readonly task: TaskBinding<I, O>;
   /** The task's inputs, from the state. Synchronous and pure. */
   readonly each: (state: Readonly<S>) => readonly NoInfer<I>[];
-  /** Folds the outputs in, which come in item order: changes the draft, or returns a new state. */
-  readonly reduce: (state: S, outputs: NoInfer<O>[]) => S | void;
+  /** Folds the outputs in, which come in item order and are frozen: changes the draft, or returns a new state. */
+  readonly reduce: (state: S, outputs: readonly NoInfer<O>[]) => S | void;
   /** Not together with `each`. */
   readonly select?: never;
 }

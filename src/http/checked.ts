@@ -1,5 +1,5 @@
 import { BuildError } from "../errors.ts";
-import { type KnownOptions, optionProblem } from "../model/known_options.ts";
+import { type KnownOptions, ON_OFF, optionProblem } from "../model/known_options.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
 
 /** What cannot be meant is refused where it is written: without types, an `auth` with a slip of the pen would serve everybody. */
@@ -24,7 +24,9 @@ const APP = {
   logger: true,
 } satisfies KnownOptions<keyof AppOptions>;
 
-const EXPOSE = { state: true, causes: true } satisfies KnownOptions<keyof NonNullable<AppOptions["expose"]>>;
+const EXPOSE = { state: ON_OFF, causes: ON_OFF } satisfies KnownOptions<
+  keyof NonNullable<AppOptions["expose"]>
+>;
 
 const EVENTS = {
   heartbeat: true,

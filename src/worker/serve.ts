@@ -5,7 +5,7 @@ import { positive, span } from "../engine/options.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { ArgumentError, DuplicateRegistrationError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
-import { type KnownOptions, optionProblem } from "../model/known_options.ts";
+import { type KnownOptions, ON_OFF, optionProblem } from "../model/known_options.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { onTermination } from "../runtime/signals.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -57,8 +57,8 @@ const KNOWN = {
   poll: true,
   grace: true,
   signal: true,
-  handleSignals: true,
-  schedules: true,
+  handleSignals: ON_OFF,
+  schedules: ON_OFF,
   plane: true,
   hooks: true,
   runtime: true,

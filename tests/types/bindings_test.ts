@@ -70,7 +70,7 @@ class IgnoresOutput extends Draft {}
   graph: Flow,
   id: "map",
   each: (s) => s.parts.map((text) => ({ text })),
-  reduce: (s, out: Answer[]) => {
+  reduce: (s, out: readonly Answer[]) => {
     s.draft = out.map((o) => o.text).join();
   },
 })
@@ -83,6 +83,16 @@ class Mapped extends Draft {}
   reduce: (s, out: readonly Answer[]) => ({ ...s, draft: out[0]?.text }),
 })
 class MappedReadonly extends Draft {}
+
+// FT-D10: the outputs of a map are frozen, and typed so.
+// @ts-expect-error a list that is frozen is no list to be changed
+@Vertex({
+  graph: Flow,
+  id: "map-mutable",
+  each: (s) => s.parts.map((text) => ({ text })),
+  reduce: (_, out: Answer[]) => void out.sort(),
+})
+class MappedMutable extends Draft {}
 
 @Vertex({
   graph: Flow,
@@ -160,7 +170,7 @@ class AsynchronousReducer extends Draft {}
 class SingleOutputOfMap extends Draft {}
 
 // @ts-expect-error the items are no queries
-@Vertex({ graph: Flow, id: "a", each: (s) => s.parts, reduce: (_s, _out: Answer[]) => {} })
+@Vertex({ graph: Flow, id: "a", each: (s) => s.parts, reduce: (_s, _out: readonly Answer[]) => {} })
 class WrongItems extends Draft {}
 
 // @ts-expect-error a class without execute is no task
@@ -303,10 +313,11 @@ test("D4: accepted and refused bindings type-check as marked, and none of them r
       WrongOutput,
       MissingOutputField,
       SingleOutputOfMap,
+      MappedMutable,
     ],
     ...[WrongItems, NoTask, UnknownFieldInSelect, UnknownFieldInReduce, WritesInSelect, UndeclaredTarget],
     ...[UndeclaredAmongTargets, UndeclaredEnd, UnknownFieldInRecord, AsynchronousReducer],
   ];
-  assert.equal(new Set(declared).size, 25);
+  assert.equal(new Set(declared).size, 26);
   for (const value of [builderTypes, answered, misread, misplaced]) assert.equal(typeof value, "function");
 });
