@@ -1,3 +1,4 @@
+// Runs on deno by default: it starts processes on all three.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// Runs on deno and bun by default: Deno and Node have the same engine of JavaScript; stores, timers and processes have tests on all three.
 /** A write to a value that superstep has frozen is reported with what to do instead. */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,3 +1,4 @@
+// Runs on deno by default: the app is the same everywhere; listening, streams and clients have tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { listen } from "../../src/http/listen.ts";

@@ -17,6 +17,10 @@ import {
 
 // The other runtimes have files of their own. A Node that came from npm as a package may be without npm.
 if (HOST === "node" && findProgram("npm") !== undefined) onNode();
+else {
+  const reason = HOST === "node" ? "npm is not on PATH" : "it is about Node";
+  test("the package in a project on Node and npm (FT-G17)", { skip: reason }, () => {});
+}
 
 function onNode() {
   const bench = new Workbench(["node", "npm", "npx", "tar", "gzip"]);

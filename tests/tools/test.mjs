@@ -10,7 +10,8 @@
  * The last line is `N passed, N failed`, also when the run is stopped by a signal.
  *
  * A file may say that not every runtime needs it: `// Runs on bun: <why>`, or, for what shows the same everywhere,
- * `// Runs on deno by default: <why>`, which holds unless `SUPERSTEP_TEST_EFFORT` is `long` or the file is named.
+ * `// Runs on deno and bun by default: <why>`, which holds unless `SUPERSTEP_TEST_EFFORT` is `long`, the file is named
+ * or others are asked for by `--only`.
  *
  * @typedef {import("./runtimes.mjs").RuntimeName} RuntimeName
  * @typedef {{ runtime: RuntimeName, files: string[] }} Batch
@@ -137,9 +138,15 @@ function batches() {
  * @param {RuntimeName} runtime
  */
 function runsOn(file, runtime) {
-  const said = /^\/\/ Runs on (deno|bun|node)( by default)?: /m.exec(readFileSync(join(ROOT, file), "utf8"));
-  if (said === null || said[1] === runtime) return true;
-  return said[2] !== undefined && (LONG || positionals.length > 0);
+  const said = /^\/\/ Runs on ((?:deno|bun|node| and )+)( by default)?: /m.exec(
+    readFileSync(join(ROOT, file), "utf8"),
+  );
+  if (said?.[1] === undefined) return true;
+  const own = said[1].split(" and ");
+  if (own.includes(runtime)) return true;
+  // Whoever asks for a file or for a runtime gets it.
+  return said[2] !== undefined &&
+    (LONG || positionals.length > 0 || !wanted.some((name) => own.includes(name)));
 }
 
 /** @param {Batch} batch */

@@ -1,7 +1,9 @@
+// Runs on deno by default: the random runs find faults of the engine, which no runtime decides.
 import assert from "node:assert/strict";
 import process from "node:process";
 import { test } from "node:test";
 import { campaign, type Failure } from "./campaign.ts";
+import { effort } from "../../support/effort.ts";
 import type { Body } from "./generate.ts";
 import type { Expression } from "./syntax.ts";
 
@@ -9,7 +11,7 @@ import type { Expression } from "./syntax.ts";
  * Random bodies of waits, timers, `once`, helpers, combinators and plain work, each run on the engine, with answers, timers,
  * crashes and processes that change, and as plain JavaScript, where waits are promises that resolve in the recorded order.
  *
- * A few hundred run here. For more, with another seed:
+ * Some run here. For more, with another seed:
  *
  *     SUPERSTEP_FUZZ_SEED=anything SUPERSTEP_FUZZ_BODIES=10000 deno test -A --no-check tests/fuzz/bodies/bodies_test.ts
  *
@@ -18,7 +20,7 @@ import type { Expression } from "./syntax.ts";
  */
 const { env } = process;
 const seed = env["SUPERSTEP_FUZZ_SEED"] ?? "superstep";
-const bodies = Number(env["SUPERSTEP_FUZZ_BODIES"] ?? 200);
+const bodies = Number(env["SUPERSTEP_FUZZ_BODIES"] ?? effort(200, 2_000));
 const first = Number(env["SUPERSTEP_FUZZ_FIRST"] ?? 0);
 const kvEvery = Number(env["SUPERSTEP_FUZZ_KV"] ?? 10);
 

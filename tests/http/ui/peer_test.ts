@@ -1,4 +1,4 @@
-// Runs on deno by default: the pages and the browser are the same everywhere.
+// Runs on bun by default: pages are text, the same everywhere, and Bun starts fastest.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
