@@ -31,6 +31,8 @@ export interface Ownership {
   readonly wake?: number | undefined;
   /** How far the callers of the run are, the nearest first; see {@link LogRecord.callers}. */
   readonly callers?: readonly number[] | undefined;
+  /** Aborting it ends the call; a record that is on its way then may appear all the same. */
+  readonly signal?: AbortSignal | undefined;
   /** The JSON Schema of each wait by vertex and name, for the rows of waits that the record opens. */
   readonly schemas?: ((vertexId: string, name: string) => unknown) | undefined;
 }

@@ -5,6 +5,7 @@ import {
   isSuperstepError,
   messageOf,
   RevisionConflictError,
+  RunAbortedError,
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -172,6 +173,7 @@ export class CheckpointLog<S> {
     const mailbox = { version, value };
     const posted = await this.#store.post(cursor.checkpoint.run.runId, {
       postId: this.#nextId(),
+      epoch: cursor.position.epoch,
       mailbox,
       poke: owner,
     });
@@ -179,12 +181,13 @@ export class CheckpointLog<S> {
   }
 
   /** Changes the mailbox without moving the head; `MailboxConflictError` when it is not the one found any more. */
-  async post(runId: string, found: FoundMailbox, change: MailboxChange): Promise<void> {
+  async post(runId: string, epoch: string, found: FoundMailbox, change: MailboxChange): Promise<void> {
     const current = decodeMailbox(found.value, this.#codec, runId);
     const { mailbox, closed, graphId } = await change(current);
     const row = { runId, graphId, graphVersion: current.graphVersion };
     await this.#store.post(runId, {
       postId: this.#nextId(),
+      epoch,
       mailbox: { version: found.version, value: encodeMailbox(mailbox, this.#codec) },
       closed,
       ...(current.wake === mailbox.wake ? {} : {
@@ -235,7 +238,7 @@ export class CheckpointLog<S> {
       mailbox: mailbox && { version, value: encodeMailbox(mailbox, this.#codec) },
       index: indexChanges(before, checkpoint, events, mailbox, this.#codec, write.schemas),
     };
-    const appended = await this.#append(runId, run.revision, entry);
+    const appended = await this.#append(runId, run.revision, entry, write.signal);
     this.#hints.tell(runId);
     return {
       checkpoint,
@@ -286,10 +289,15 @@ export class CheckpointLog<S> {
   }
 
   /** Appends, and settles doubt: the outcome of a store fault is read back, never guessed. */
-  async #append(runId: string, revision: number, entry: AppendEntry): Promise<Appended> {
+  async #append(
+    runId: string,
+    revision: number,
+    entry: AppendEntry,
+    signal: AbortSignal | undefined,
+  ): Promise<Appended> {
     for (let attempt = 1;; attempt++) {
       try {
-        return await this.#store.append(runId, revision, entry);
+        return await this.#store.append(runId, revision, entry, signal === undefined ? {} : { signal });
       } catch (error) {
         if (!isSuperstepError(error, "STORE")) throw error;
         const found = await this.#store.inspect(runId, revision, entry.writer);
@@ -301,6 +309,7 @@ export class CheckpointLog<S> {
           return { position, ...(found.mailbox === null ? {} : { mailbox: found.mailbox.version }) };
         }
         // Anything that moved is named by the store itself when the same append is offered again.
+        if (signal?.aborted) throw new RunAbortedError(runId, revision - 1, { cause: signal.reason });
         if (attempt >= MAX_DOUBTS) throw error;
       }
     }

@@ -144,7 +144,7 @@ export class Answering<S> {
     if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
     const answer = checkedAnswer(this.#engine, open, value);
     try {
-      await log.post(runId, found, async (mailbox) => {
+      await log.post(runId, head.position.epoch, found, async (mailbox) => {
         if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);
         if ((mailbox.deadline ?? Infinity) <= at) throw tooLate(runId, waitId);
         // Another version of the code may check answers in another way; loading says what differs.

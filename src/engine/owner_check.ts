@@ -64,11 +64,11 @@ export async function askOwner<S>(
     runId,
     owner,
   });
-  const { mailbox } = await store.inspect(runId, 0, undefined);
-  if (mailbox === null) return;
+  const { head, mailbox } = await store.inspect(runId, 0, undefined);
+  if (head === null || mailbox === null) return;
   try {
     // deno-lint-ignore require-await
-    await log.post(runId, mailbox, async (content) => {
+    await log.post(runId, head.position.epoch, mailbox, async (content) => {
       if (content.owner !== owner) throw new MailboxConflictError(runId);
       return { mailbox: content, closed: [], graphId: "" };
     });

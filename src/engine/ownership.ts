@@ -1,6 +1,6 @@
 import type { Runtime, Timer } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import { isSuperstepError, OwnershipLostError } from "../errors.ts";
+import { isLayoutFault, isSuperstepError, OwnershipLostError } from "../errors.ts";
 import { BEAT_MS, LEASE_MS, OwnerWatch, type OwnOwners } from "./owner_watch.ts";
 
 /**
@@ -148,7 +148,14 @@ export class Owner {
   async beat(): Promise<boolean> {
     const at = this.#runtime.now();
     const elapsed = this.#runtime.elapsed();
-    if (!await this.#store.owners.beat(this.id, at)) {
+    let alive: boolean;
+    try {
+      alive = await this.#store.owners.beat(this.id, at);
+    } catch (error) {
+      if (isLayoutFault(error)) this.#lose(error);
+      throw error;
+    }
+    if (!alive) {
       this.#lose();
       return false;
     }
@@ -177,7 +184,8 @@ export class Owner {
 
   /** A claim or creation has failed; where its outcome is not known, the store may say that this owner has the run. */
   giveUp(runId: string, run: OwnedRun, error: unknown): void {
-    if (isSuperstepError(error, "STORE")) this.desert(runId, run);
+    const unknown = isSuperstepError(error, "STORE") || isSuperstepError(error, "RUN_ABORTED");
+    if (unknown) this.desert(runId, run);
     else this.release(runId, run);
   }
 
@@ -218,10 +226,10 @@ export class Owner {
     }
   }
 
-  #lose(): void {
+  #lose(cause?: unknown): void {
     this.#retired = true;
     for (const [runId, held] of [...this.runs]) {
-      for (const run of held) run.lose(new OwnershipLostError(runId, this.id));
+      for (const run of held) run.lose(new OwnershipLostError(runId, this.id, cause));
     }
     this.#rest();
   }

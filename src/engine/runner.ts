@@ -155,7 +155,7 @@ export class Runner<S, I = unknown> {
     const { created, state } = beginning(this.#engine, "submit", input, options);
     const { runId } = created;
     try {
-      await log.create(created, state, { wake: 0 });
+      await log.create(created, state, { wake: 0, signal: options.signal });
     } catch (error) {
       await sameRun(this.#engine, created, error);
     }

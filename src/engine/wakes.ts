@@ -49,11 +49,11 @@ async function move<S>(
   change: (wake: number | undefined) => number | undefined,
   version?: string | null,
 ): Promise<void> {
-  const { mailbox } = await store.inspect(runId, 0, undefined);
-  if (mailbox === null || (version !== undefined && version !== mailbox.version)) return;
+  const { head, mailbox } = await store.inspect(runId, 0, undefined);
+  if (head === null || mailbox === null || (version !== undefined && version !== mailbox.version)) return;
   try {
     // deno-lint-ignore require-await
-    await log.post(runId, mailbox, async ({ wake, ...content }) => {
+    await log.post(runId, head.position.epoch, mailbox, async ({ wake, ...content }) => {
       const next = change(wake);
       if (content.owner !== undefined || next === wake) throw new MailboxConflictError(runId);
       return { mailbox: { ...content, ...(next === undefined ? {} : { wake: next }) }, closed: [], graphId };

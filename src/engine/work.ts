@@ -45,7 +45,7 @@ export class Work<S> {
     };
     owner.hold(created.runId, early);
     try {
-      const write = { writer: owner.id, callers: settings.callers?.() };
+      const write = { writer: owner.id, callers: settings.callers?.(), signal: settings.signal };
       const work = new Work(engine, settings, owner, await engine.log.create(created, state, write));
       work.#coordinator.hold();
       for (const pass of heard) pass(work.#coordinator);

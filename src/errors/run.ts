@@ -1,4 +1,4 @@
-import { SuperstepError } from "./base.ts";
+import { messageOf, SuperstepError } from "./base.ts";
 
 /** An argument of a call that cannot be meant. */
 export class ArgumentError extends SuperstepError {
@@ -51,14 +51,14 @@ export class OwnershipLostError extends SuperstepError {
   static readonly errorName: string = "OwnershipLostError";
   /** The stable code. */
   override readonly code = "OWNERSHIP_LOST";
-  /** `owner`: the id of the process that owned `runId` before. */
-  constructor(readonly runId: string, readonly owner: string) {
+  /** `owner`: the id of the process that owned `runId` before; `cause`: why it does not, unless another one took it over. */
+  constructor(readonly runId: string, readonly owner: string, cause?: unknown) {
     super(
-      `superstep: process ${owner} no longer owns run ${runId}: another one took it over; nothing was written`,
-      {
-        runId,
-        owner,
-      },
+      `superstep: process ${owner} no longer owns run ${runId}: ${
+        cause === undefined ? "another one took it over" : messageOf(cause)
+      }; nothing was written`,
+      { runId, owner },
+      cause === undefined ? {} : { cause },
     );
   }
 }

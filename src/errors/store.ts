@@ -1,4 +1,4 @@
-import { SuperstepError } from "./base.ts";
+import { isSuperstepError, SuperstepError } from "./base.ts";
 
 /** A run that the store does not hold. */
 export class CheckpointNotFoundError extends SuperstepError {
@@ -78,12 +78,22 @@ export class StoreError extends SuperstepError {
   static readonly errorName: string = "StoreError";
   /** The stable code. */
   override readonly code = "STORE";
-  /** `op`: the call of the store that failed. */
-  constructor(readonly op: string, problem: string, options?: ErrorOptions & { readonly runId?: string }) {
+  /** `op`: the call of the store that failed; `layout`: that of the data, where this version of superstep has none such. */
+  constructor(
+    readonly op: string,
+    problem: string,
+    options: ErrorOptions & { readonly runId?: string; readonly layout?: number } = {},
+  ) {
+    const { runId, layout } = options;
     super(
-      `superstep: store ${op} failed${options?.runId ? ` for run ${options.runId}` : ""}: ${problem}`,
-      { op, problem, ...(options?.runId ? { runId: options.runId } : {}) },
+      `superstep: store ${op} failed${runId ? ` for run ${runId}` : ""}: ${problem}`,
+      { op, problem, ...(runId ? { runId } : {}), ...(layout === undefined ? {} : { layout }) },
       options,
     );
   }
+}
+
+/** Whether a store was changed by a newer version of superstep, so that this process can do nothing more with it. */
+export function isLayoutFault(error: unknown): boolean {
+  return isSuperstepError(error, "STORE") && error.fields.layout !== undefined;
 }

@@ -63,6 +63,7 @@ export function checkCut({ epoch, before }: Cut): void {
 /** Refuses a post that a store could not hold; the run id is checked by its caller. */
 export function checkPost(entry: PostEntry): void {
   checkKeyText("post", "post id", entry.postId);
+  checkKeyText("post", "epoch", entry.epoch);
   if (entry.poke !== undefined) checkKeyText("post", "owner id", entry.poke);
   for (const closed of entry.closed ?? []) checkClosed("post", closed);
   checkWake("post", entry.wake?.to);

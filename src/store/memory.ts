@@ -188,7 +188,7 @@ export function memoryStore(): Store {
     async post(runId, entry, options) {
       const run = begin("post", runId, options);
       checkPost(entry);
-      if (run === undefined) throw new CheckpointNotFoundError(runId);
+      if (run === undefined || run.position.epoch !== entry.epoch) throw new CheckpointNotFoundError(runId);
       if (run.mailbox?.postId === entry.postId) return { mailbox: run.mailbox.version };
       if ((run.mailbox?.version ?? null) !== entry.mailbox.version) throw new MailboxConflictError(runId);
       const mailbox = setMailbox(run, entry.mailbox.value, entry.postId);

@@ -1,7 +1,7 @@
 import { StoreError } from "../errors.ts";
 import { checkKeyText } from "./limits.ts";
 import { checkSignal } from "./signal.ts";
-import type { CallOptions, OwnerRow, Owners } from "./store.ts";
+import type { CallOptions, OwnedOptions, OwnerRow, Owners } from "./store.ts";
 
 interface Owner {
   alive: boolean;
@@ -73,9 +73,10 @@ export function memoryOwners(open: (op: string) => void): MemoryOwners {
       pokes.delete(ownerId);
     },
     // deno-lint-ignore require-await
-    async ownedBy(ownerId: string, limit: number, options?: CallOptions): Promise<readonly string[]> {
+    async ownedBy(ownerId: string, limit: number, options?: OwnedOptions): Promise<readonly string[]> {
       begin("ownedBy", ownerId, options);
-      return [...owned.get(ownerId) ?? []].sort().slice(0, limit);
+      const { after = "" } = options ?? {};
+      return [...owned.get(ownerId) ?? []].filter((runId) => runId > after).sort().slice(0, limit);
     },
     // deno-lint-ignore require-await
     async takePokes(ownerId: string, options?: CallOptions): Promise<readonly string[]> {

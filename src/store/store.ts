@@ -89,6 +89,12 @@ export interface WakeOptions extends CallOptions {
   readonly after?: Pick<WakeRow, "due" | "runId">;
 }
 
+/** Options of `ownedBy`. */
+export interface OwnedOptions extends CallOptions {
+  /** Begins behind this run id, whether or not it is still owned. */
+  readonly after?: string;
+}
+
 /** Options of `purge`. */
 export interface PurgeOptions extends CallOptions {
   /** Removes the run only if it is the one of this epoch. @default whichever there is */
@@ -173,6 +179,8 @@ export interface Appended {
 export interface PostEntry {
   /** Unique to this post; a retry of it carries the same. */
   readonly postId: string;
+  /** The run must be of this epoch. */
+  readonly epoch: string;
   /** The mailbox to set. */
   readonly mailbox: MailboxWrite;
   /** Waits that close. */
@@ -364,8 +372,8 @@ export interface Owners {
   bury(ownerId: string, beatVersion: string, options?: CallOptions): Promise<boolean>;
   /** Removes every trace of an owner that owns no run any more. */
   forget(ownerId: string, options?: CallOptions): Promise<void>;
-  /** Runs whose head names this owner. */
-  ownedBy(ownerId: string, limit: number, options?: CallOptions): Promise<readonly string[]>;
+  /** Runs whose head names this owner, in ascending id. */
+  ownedBy(ownerId: string, limit: number, options?: OwnedOptions): Promise<readonly string[]>;
   /** Takes the pokes of an owner: the runs whose mailbox it should read. */
   takePokes(ownerId: string, options?: CallOptions): Promise<readonly string[]>;
 }

@@ -1,6 +1,6 @@
 import type { Hooks, Logger } from "../engine/events.ts";
 import { span, type SubmitOptions, type WorkOptions } from "../engine/options.ts";
-import { isSuperstepError, reasonOf } from "../errors.ts";
+import { isLayoutFault, isSuperstepError, reasonOf } from "../errors.ts";
 import type { CompiledSchedule } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 import type { RunRecord } from "../model/run.ts";
@@ -170,7 +170,7 @@ export class WorkerLoops implements Worker {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        if (isSuperstepError(error, "CONTROL_PLANE_CLOSED")) return;
+        if (isSuperstepError(error, "CONTROL_PLANE_CLOSED") || this.#isOver(error)) return;
         logger.warn(`superstep: a control plane fails, the store is asked meanwhile: ${reasonOf(error)}`, {});
         const wait = pause({ firstMs: 500, longestMs: 30_000 }, ++faults, runtime.random());
         await this.#alarm.sleep(wait, this.#alarm.rings, signal);
@@ -203,11 +203,24 @@ export class WorkerLoops implements Worker {
       done = await this.#lookAt(delivery.dispatch);
     } catch (error) {
       const { runId } = delivery.dispatch;
-      this.#parts.logger.warn(`superstep: run ${runId} is put off: ${reasonOf(error)}`, { runId });
+      if (!this.#isOver(error)) {
+        this.#parts.logger.warn(`superstep: run ${runId} is put off: ${reasonOf(error)}`, { runId });
+      }
     } finally {
       this.#active--;
     }
     await this.#settle(delivery, done);
+  }
+
+  /** Stops, and says why, when the data were changed by a newer version of superstep. */
+  #isOver(error: unknown): boolean {
+    const cause = isSuperstepError(error, "OWNERSHIP_LOST") ? error.cause : error;
+    if (!isLayoutFault(cause)) return false;
+    if (!this.#intake.signal.aborted) {
+      this.#parts.logger.warn(`superstep: the worker stops: ${reasonOf(cause)}`, {});
+      void this.stop(0);
+    }
+    return true;
   }
 
   /** Works on a run until it is over, paused or let go; false when this worker cannot. */
@@ -223,7 +236,7 @@ export class WorkerLoops implements Worker {
     try {
       await handle?.result();
     } catch (error) {
-      if (!LET_GO.some((code) => isSuperstepError(error, code))) throw error;
+      if (!this.#isOver(error) && !LET_GO.some((code) => isSuperstepError(error, code))) throw error;
     }
     return true;
   }

@@ -153,7 +153,11 @@ test("STORE-6, H4: a purge stopped between any two commits is finished by the ne
           owned: { to: "me" },
         },
       });
-      await other.post(runId, { postId: freshId("p"), mailbox: { version: null, value: noise(100_000, 2) } });
+      await other.post(runId, {
+        postId: freshId("p"),
+        epoch: first.epoch,
+        mailbox: { version: null, value: noise(100_000, 2) },
+      });
       const catalog = {
         from: catalogRow(runId, { tags: ["t"] }),
         to: catalogRow(runId, { status: "interrupted", reason: "awaiting", tags: ["u"] }),
@@ -206,14 +210,14 @@ test("STORE-6: two purges of one run at once, and a beginning between them, lose
 test("STORE-3, STORE-6: a post that makes the first mailbox never reaches a later run of the same id", async () => {
   await inLab(async ({ open }) => {
     const other = await open();
-    await push(other, "run", null);
+    const { epoch } = await push(other, "run", null);
     const slow = await open(async ({ n, phase }) => {
       if (n !== 1 || phase !== "before") return;
       await other.purge("run");
       await push(other, "run", null);
     });
     const mailbox = { version: null, value: bytes("for the old run") };
-    await rejects(slow.post("run", { postId: freshId("p"), mailbox }), "CHECKPOINT_NOT_FOUND", {
+    await rejects(slow.post("run", { postId: freshId("p"), epoch, mailbox }), "CHECKPOINT_NOT_FOUND", {
       runId: "run",
     });
     assert.equal((await other.tail("run"))!.mailbox, null);

@@ -74,6 +74,7 @@ test("S2, FC-31, STORE-2: whatever acknowledgement is lost, every write of the s
     const last = await push(store, "run", next, { writer: "me", owner: "me", index: { opened } });
     const posted = await store.post("run", {
       postId: freshId("post"),
+      epoch: last.epoch,
       mailbox: { version: first.mailbox!, value: noise(BIG, 2) },
       poke: "me",
     });
@@ -281,6 +282,7 @@ test("S3: what a long mailbox leaves behind is deleted with the write that repla
     assert.ok(long > 20);
     ({ mailbox } = await store.post("run", {
       postId: freshId("p"),
+      epoch: position.epoch,
       mailbox: { version: mailbox!, value: noise(BIG, 1) },
     }));
     assert.equal(await chunks(), long);

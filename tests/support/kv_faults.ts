@@ -65,10 +65,12 @@ export function faultyKv(kv: KvDriver, faults: DriverFaults): KvDriver {
   };
 }
 
-/** Every entry of a handle. */
+/** Every entry of a handle, apart from the mark of its layout. */
 export async function allEntries(kv: KvDriver): Promise<KvEntry[]> {
   const entries: KvEntry[] = [];
   const options = { limit: 1_000_000, batchSize: 500, reverse: false, consistency: "strong" } as const;
-  for await (const entry of kv.list({ start: [""], end: [true] }, options)) entries.push(entry);
+  for await (const entry of kv.list({ start: [""], end: [true] }, options)) {
+    if (entry.key[1] !== "layout") entries.push(entry);
+  }
   return entries;
 }

@@ -122,11 +122,11 @@ async function record<S>(
 async function ask<S>(engine: Engine<S>, { run }: Checkpoint, reason: string): Promise<void> {
   const { store, log, runtime, ownership } = engine;
   const { runId, graphId } = run;
-  const { mailbox } = await store.inspect(runId, 0, undefined);
-  if (mailbox === null) return;
+  const { head, mailbox } = await store.inspect(runId, 0, undefined);
+  if (head === null || mailbox === null) return;
   try {
     // deno-lint-ignore require-await
-    await log.post(runId, mailbox, async (content) => {
+    await log.post(runId, head.position.epoch, mailbox, async (content) => {
       // Without an owner nobody would look; with a wish there is nothing to add.
       if (content.owner === undefined || content.cancel !== undefined) throw new MailboxConflictError(runId);
       return { mailbox: { ...content, cancel: { reason, at: runtime.now() } }, closed: [], graphId };

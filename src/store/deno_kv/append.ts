@@ -140,10 +140,9 @@ export async function post(
   runId: string,
   entry: PostEntry,
 ): Promise<{ readonly mailbox: string }> {
+  const { epoch } = entry;
   const { version, value } = entry.mailbox;
   const first = await look(session, call, runId);
-  if (first.head === undefined) throw new CheckpointNotFoundError(runId);
-  const { epoch } = first.head.position;
   const prepared = new Prepared(session, call, epoch, (blob) => planPost(runId, epoch, entry, blob));
   let seen: typeof first | undefined = first;
 

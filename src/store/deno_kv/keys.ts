@@ -7,6 +7,9 @@ import type { Key, KeyPart } from "./driver.ts";
  */
 const ROOT = "ss1";
 
+/** The layout of the keys and values of the file. */
+export const layoutKey: Key = [ROOT, "layout"];
+
 // ---- one run
 
 /** Where the run is: epoch, revision, snapshot, owner, append id. Its versionstamp is the token of the head. */

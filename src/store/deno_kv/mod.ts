@@ -10,6 +10,7 @@ import { checkAppend, checkCut, checkKeyText, checkPost } from "../limits.ts";
 import type { CallOptions, Store } from "../store.ts";
 import { append, post, type Writers } from "./append.ts";
 import { type KvDriver, openDriver, PACKAGE_CHECKS } from "./driver.ts";
+import { LayoutMark } from "./layout.ts";
 import { list, waits, wakes } from "./listing.ts";
 import { OwnerStamps } from "./owner_stamps.ts";
 import { kvOwners } from "./owners.ts";
@@ -66,7 +67,8 @@ const SWEEP_AFTER = 3_600_000;
  * Opens the Deno KV file at `path`. Several processes, also of different runtimes, may have it open at the same time.
  *
  * @param path The file; made when there is none, in a folder that exists. `:memory:` is a store that is lost.
- * @throws {StoreError} when the file cannot be opened, or this system has no native build of `@deno/kv`
+ * @throws {StoreError} when the file cannot be opened, was changed by a newer version of superstep, or this system has no
+ *   native build of `@deno/kv`
  *
  * @example
  * ```ts
@@ -77,6 +79,12 @@ const SWEEP_AFTER = 3_600_000;
  */
 export async function denoKv(path: string, options: DenoKvOptions = {}): Promise<DenoKvStore> {
   const { runtime = systemRuntime, lockDeadline = LOCK_DEADLINE, sweepAfter = SWEEP_AFTER } = options;
+  if (options.kv === undefined && (typeof path !== "string" || path === "")) {
+    throw new StoreError(
+      "open",
+      `the path is ${JSON.stringify(path)}; give that of a file, such as "./runs.db"`,
+    );
+  }
   const opened = options.kv === undefined
     ? await openDriver(path)
     : { kv: options.kv, maxChecks: options.maxChecks ?? PACKAGE_CHECKS };
@@ -85,6 +93,11 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
     throw new StoreError("open", `maxChecks is ${maxChecks}; an append needs up to ${PACKAGE_CHECKS}`);
   }
   const session = new Session(opened.kv, { runtime, lockDeadline, maxChecks, onCommit: options.onCommit });
+  const layout = new LayoutMark(session);
+  await session.run("open", undefined, undefined, (call) => layout.open(call)).catch((error) => {
+    session.close();
+    throw error;
+  });
   const stamps = new OwnerStamps(session);
   const mailboxes = new Mailboxes(session);
   const writers: Writers = { session, stamps, mailboxes };
@@ -92,7 +105,7 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
 
   return {
     info: { name: "deno-kv", durable: true },
-    owners: kvOwners(session, stamps, sweepAfter),
+    owners: kvOwners(session, stamps, layout, sweepAfter),
     append: (runId, revision, entry, options) =>
       session.run("append", runId, options, (call) => {
         checkAppend(revision, entry);

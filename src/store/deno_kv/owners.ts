@@ -1,9 +1,10 @@
 import { StoreError } from "../../errors.ts";
 import { checkKeyText } from "../limits.ts";
-import type { CallOptions, OwnerRow, Owners } from "../store.ts";
+import type { CallOptions, OwnedOptions, OwnerRow, Owners } from "../store.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
-import { beatKey, beatRoot, below, ownedIndex, ownerKey, ownerRoot, pokeIndex } from "./keys.ts";
+import { beatKey, beatRoot, below, layoutKey, ownedIndex, ownerKey, ownerRoot, pokeIndex } from "./keys.ts";
 import { slices, type Write } from "./op.ts";
+import type { LayoutMark } from "./layout.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
 import { finishPurges } from "./purge.ts";
 import type { Call, Session } from "./session.ts";
@@ -12,7 +13,12 @@ import { deleteRange, sweepStaging } from "./stage.ts";
 const EVERY_ROW = 1_000_000;
 
 /** Processes as keys: `owner` is written once and its absence is final, `beat` is renewed. */
-export function kvOwners(session: Session, stamps: OwnerStamps, sweepAfter: number): Owners {
+export function kvOwners(
+  session: Session,
+  stamps: OwnerStamps,
+  layout: LayoutMark,
+  sweepAfter: number,
+): Owners {
   function run<T>(
     op: string,
     ownerId: string,
@@ -33,12 +39,17 @@ export function kvOwners(session: Session, stamps: OwnerStamps, sweepAfter: numb
         const stamp = await session.settle(call, "owner", {
           build: () => ({
             // A beat without an owner key is a buried owner, and burial is final.
-            checks: [{ key: owner, versionstamp: null }, { key: beatKey(ownerId), versionstamp: null }],
+            checks: [
+              { key: owner, versionstamp: null },
+              { key: beatKey(ownerId), versionstamp: null },
+              layout.check,
+            ],
             writes: [{ key: owner, value: frame([nonce]) }, { key: beatKey(ownerId), value: frame([at]) }],
           }),
           done: (stamp) => stamp,
           judge: async () => {
-            const [key, beat] = await session.getMany(call, [owner, beatKey(ownerId)]);
+            const [key, beat, mark] = await session.getMany(call, [owner, beatKey(ownerId), layoutKey]);
+            layout.learn(call, mark!);
             if (key!.versionstamp === null && beat!.versionstamp === null) return undefined;
             if (key!.versionstamp !== null && unframe(key!.value, "an owner key").meta[0] === nonce) {
               return { value: key!.versionstamp };
@@ -60,13 +71,26 @@ export function kvOwners(session: Session, stamps: OwnerStamps, sweepAfter: numb
       return run("beat", ownerId, options, async (call) => {
         const versionstamp = stamps.known(ownerId) ?? await stamps.read(call, ownerId);
         if (versionstamp === null) return false;
-        const held = { key: ownerKey(ownerId), versionstamp };
-        const beating = await session.writeWhile(call, "owner", held, [{
-          key: beatKey(ownerId),
-          value: frame([at]),
-        }]);
-        if (!beating) stamps.learn(ownerId, null);
-        return beating;
+        const beat = beatKey(ownerId);
+        const nonce = session.runtime.uuid();
+        return await session.settle(call, "owner", {
+          build: () => ({
+            checks: [{ key: ownerKey(ownerId), versionstamp }, layout.check],
+            writes: [{ key: beat, value: frame([at, nonce]) }],
+          }),
+          done: () => true,
+          judge: async () => {
+            const [key, entry, mark] = await session.getMany(call, [ownerKey(ownerId), beat, layoutKey]);
+            layout.learn(call, mark!);
+            if (key!.versionstamp === versionstamp) {
+              const isThere = entry!.versionstamp !== null &&
+                unframe(entry!.value, "a beat").meta[1] === nonce;
+              return isThere ? { value: true } : undefined;
+            }
+            stamps.learn(ownerId, null);
+            return { value: false };
+          },
+        });
       });
     },
 
@@ -119,9 +143,12 @@ export function kvOwners(session: Session, stamps: OwnerStamps, sweepAfter: numb
       });
     },
 
-    ownedBy(ownerId: string, limit: number, options?: CallOptions): Promise<readonly string[]> {
+    ownedBy(ownerId: string, limit: number, options?: OwnedOptions): Promise<readonly string[]> {
       return run("ownedBy", ownerId, options, async (call) => {
-        const entries = await session.list(call, below(ownedIndex(ownerId)), limit);
+        const { start, end } = below(ownedIndex(ownerId));
+        // The first key behind a text is that text with a NUL, which no run id holds.
+        const after = options?.after === undefined ? start : [...start, `${options.after}\0`];
+        const entries = await session.list(call, { start: after, end }, limit);
         return entries.map(({ key }) => String(key.at(-1)));
       });
     },

@@ -18,7 +18,17 @@ export interface CommitEvent {
 }
 
 /** What a commit is for. */
-export type CommitKind = "append" | "post" | "stage" | "rest" | "owner" | "poke" | "purge" | "trim" | "sweep";
+export type CommitKind =
+  | "append"
+  | "post"
+  | "stage"
+  | "rest"
+  | "owner"
+  | "poke"
+  | "purge"
+  | "trim"
+  | "sweep"
+  | "layout";
 
 /** One call of the store while it is at work. */
 export interface Call {
@@ -69,6 +79,7 @@ export class Session {
   readonly #options: SessionOptions;
   #commits = 0;
   #closed = false;
+  #over: { readonly layout: number; readonly problem: string } | undefined;
 
   constructor(kv: KvDriver, options: SessionOptions) {
     this.#kv = kv;
@@ -203,6 +214,12 @@ export class Session {
     }
   }
 
+  /** From now on nothing is read or written: the file is one of a layout that is not known here. */
+  end({ op }: Call, layout: number, problem: string): StoreError {
+    this.#over = { layout, problem };
+    return new StoreError(op, problem, { layout });
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -233,6 +250,7 @@ export class Session {
 
   #check(call: Call): void {
     if (this.#closed) throw this.#fault(call, "the store is closed");
+    if (this.#over !== undefined) throw this.end(call, this.#over.layout, this.#over.problem);
     if (call.signal !== undefined) checkSignal(call.op, { signal: call.signal }, call.runId);
   }
 

@@ -305,7 +305,8 @@ export const indexCases: readonly StoreCase[] = [
       await rejects(store.append("run", 2, entryAt(old)), "REVISION_CONFLICT", { expected: 0, actual: 2 });
       await rejects(store.parts("run", old.epoch, [{ revision: 0, index: 0 }]), "CHECKPOINT_NOT_FOUND");
       const stale = { version: first.mailbox!, value: bytes("late answer") };
-      await rejects(store.post("run", { postId: freshId("post"), mailbox: stale }), "CHECKPOINT_NOT_FOUND");
+      const late = { postId: freshId("post"), epoch: old.epoch, mailbox: stale };
+      await rejects(store.post("run", late), "CHECKPOINT_NOT_FOUND");
 
       const handle = await second();
       const fresh = await push(handle, "run", null, { record: bytes("anew") });
@@ -317,7 +318,10 @@ export const indexCases: readonly StoreCase[] = [
       assert.deepEqual((await store.waits({})).rows, []);
       await rejects(store.parts("run", old.epoch, [{ revision: 0, index: 0 }]), "CHECKPOINT_NOT_FOUND");
       await rejects(store.append("run", 1, entryAt({ ...first.position })), "REVISION_CONFLICT");
-      await rejects(store.post("run", { postId: freshId("post"), mailbox: stale }), "MAILBOX_CONFLICT");
+      await rejects(store.post("run", late), "CHECKPOINT_NOT_FOUND");
+      const unseen = { ...late, mailbox: { version: null, value: bytes("late answer") } };
+      await rejects(store.post("run", unseen), "CHECKPOINT_NOT_FOUND", { runId: "run" });
+      await rejects(store.post("run", { ...late, epoch: fresh.epoch }), "MAILBOX_CONFLICT");
       await rejects(store.append("run", 1, entryAt(old)), "REVISION_CONFLICT");
     },
   },

@@ -14,13 +14,14 @@ export const mailboxCases: readonly StoreCase[] = [
       );
       const second = await store.post("run", {
         postId: freshId("post"),
+        epoch: position.epoch,
         mailbox: { version: mailbox!, value: bytes("2") },
       });
       assert.notEqual(second.mailbox, mailbox);
       const stale = { version: mailbox!, value: bytes("stale") };
       const fields = { runId: "run" };
       await rejects(
-        store.post("run", { postId: freshId("post"), mailbox: stale }),
+        store.post("run", { postId: freshId("post"), epoch: position.epoch, mailbox: stale }),
         "MAILBOX_CONFLICT",
         fields,
       );
@@ -31,7 +32,7 @@ export const mailboxCases: readonly StoreCase[] = [
       );
       const fresh = { version: null, value: bytes("fresh") };
       await rejects(
-        store.post("run", { postId: freshId("post"), mailbox: fresh }),
+        store.post("run", { postId: freshId("post"), epoch: position.epoch, mailbox: fresh }),
         "MAILBOX_CONFLICT",
         fields,
       );
@@ -50,7 +51,11 @@ export const mailboxCases: readonly StoreCase[] = [
         0,
         entryAt(null, { mailbox: { version: null, value: bytes("1") } }),
       );
-      await store.post("run", { postId: freshId("post"), mailbox: { version: mailbox!, value: bytes("2") } });
+      await store.post("run", {
+        postId: freshId("post"),
+        epoch: position.epoch,
+        mailbox: { version: mailbox!, value: bytes("2") },
+      });
       const appended = await store.append("run", 1, entryAt(position));
       assert.equal(appended.mailbox, undefined);
       assert.equal(text((await store.tail("run"))!.mailbox!.value), "2");
@@ -61,7 +66,11 @@ export const mailboxCases: readonly StoreCase[] = [
     run: async ({ store }) => {
       const at = await push(store, "run", null);
       const [posted] = await Promise.all([
-        store.post("run", { postId: freshId("post"), mailbox: { version: null, value: bytes("first") } }),
+        store.post("run", {
+          postId: freshId("post"),
+          epoch: at.epoch,
+          mailbox: { version: null, value: bytes("first") },
+        }),
         push(store, "run", at),
       ]);
       const tail = await store.tail("run");
@@ -86,7 +95,11 @@ export const mailboxCases: readonly StoreCase[] = [
             position.revision + 1,
             entryAt(position, { mailbox: { version, value: bytes("a") } }),
           ),
-          other.post("run", { postId: freshId("post"), mailbox: { version, value: bytes("p") } }),
+          other.post("run", {
+            postId: freshId("post"),
+            epoch: position.epoch,
+            mailbox: { version, value: bytes("p") },
+          }),
         ]);
         const wins = [appended, posted].filter(({ status }) => status === "fulfilled").length;
         assert.equal(wins, 1, `round ${round}: ${wins} calls won`);
@@ -103,8 +116,8 @@ export const mailboxCases: readonly StoreCase[] = [
   {
     title: "STORE-2, STORE-3: a post repeated under its id succeeds again and changes nothing",
     run: async ({ store }) => {
-      await push(store, "run", null);
-      const entry = { postId: freshId("post"), mailbox: { version: null, value: bytes("1") } };
+      const { epoch } = await push(store, "run", null);
+      const entry = { postId: freshId("post"), epoch, mailbox: { version: null, value: bytes("1") } };
       const posted = await store.post("run", entry);
       assert.deepEqual(await store.post("run", entry), posted);
       assert.equal((await store.tail("run"))!.mailbox!.version, posted.mailbox);
@@ -115,7 +128,7 @@ export const mailboxCases: readonly StoreCase[] = [
       "I1, I2: a post closes waits and changes the wake in one step with the mailbox, or does nothing at all",
     run: async ({ store }) => {
       const wake = { runId: "run", graphId: "graph", graphVersion: "v1", due: 5000 };
-      const { mailbox } = await store.append(
+      const { position, mailbox } = await store.append(
         "run",
         0,
         entryAt(null, {
@@ -134,13 +147,14 @@ export const mailboxCases: readonly StoreCase[] = [
       const change = { closed: [closed], wake: { from: wake, to: due } };
       const stale = { version: "other", value: bytes("x") };
       await rejects(
-        store.post("run", { postId: freshId("post"), mailbox: stale, ...change }),
+        store.post("run", { postId: freshId("post"), epoch: position.epoch, mailbox: stale, ...change }),
         "MAILBOX_CONFLICT",
       );
       assert.equal((await store.waits({})).rows.length, 2);
       assert.deepEqual(await store.wakes(10_000, 10), [wake]);
       await store.post("run", {
         postId: freshId("post"),
+        epoch: position.epoch,
         mailbox: { version: mailbox!, value: bytes("2") },
         ...change,
       });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Position } from "../../store/store.ts";
 import { bytes, entryAt, freshId, push, rejects, type StoreCase } from "./support.ts";
 
 /** Owners: who may append, and how the dead are told from the living. */
@@ -129,6 +130,13 @@ export const ownerCases: readonly StoreCase[] = [
       await push(store, "c", null, own);
       assert.deepEqual(await store.owners.ownedBy("me", 10), ["a", "b", "c"]);
       assert.deepEqual(await store.owners.ownedBy("me", 2), ["a", "b"]);
+      assert.deepEqual(await store.owners.ownedBy("me", 2, { after: "b" }), ["c"]);
+      assert.deepEqual(
+        await store.owners.ownedBy("me", 2, { after: "aa" }),
+        ["b", "c"],
+        "a run that is not there",
+      );
+      assert.deepEqual(await store.owners.ownedBy("me", 2, { after: "c" }), []);
       await push(store, "a", a, { writer: "me", owner: null, index: { owned: { from: "me" } } });
       const [row] = await store.owners.list();
       await store.owners.bury("me", row!.beatVersion);
@@ -150,7 +158,7 @@ export const ownerCases: readonly StoreCase[] = [
         index: { owned: { to: "me" } },
       });
       const mailbox = { version: null, value: bytes("x") };
-      await store.post("run", { postId: freshId("post"), mailbox, poke: "me" });
+      await store.post("run", { postId: freshId("post"), epoch: at.epoch, mailbox, poke: "me" });
       const row = (await store.owners.list()).find(({ ownerId }) => ownerId === "me");
       await store.owners.bury("me", row!.beatVersion);
       await store.owners.forget("me");
@@ -167,9 +175,9 @@ export const ownerCases: readonly StoreCase[] = [
       await store.owners.register("me", 1);
       await store.owners.register("you", 1);
       for (const runId of ["b", "a"]) {
-        await push(store, runId, null, { writer: "me", owner: "me" });
+        const at = await push(store, runId, null, { writer: "me", owner: "me" });
         const mailbox = { version: null, value: bytes("x") };
-        await other.post(runId, { postId: freshId("post"), mailbox, poke: "me" });
+        await other.post(runId, { postId: freshId("post"), epoch: at.epoch, mailbox, poke: "me" });
       }
       assert.deepEqual(await store.owners.takePokes("you"), []);
       assert.deepEqual(await store.owners.takePokes("me"), ["a", "b"]);
@@ -193,4 +201,33 @@ export const ownerCases: readonly StoreCase[] = [
       assert.equal(lost[0]!.reason.code, "REVISION_CONFLICT");
     },
   },
+  {
+    title:
+      "an append that meets a burial is there before the burial is answered, or never (O1, STORE-4, DT8)",
+    run: async ({ store, second }) => {
+      const other = await second();
+      for (let round = 0; round < BURIALS; round++) {
+        const me = `me-${round}`;
+        await store.owners.register(me, 1);
+        const row = (await other.owners.list()).find(({ ownerId }) => ownerId === me);
+        const runs = ["a", "b", "c"].map((name) => `${name}-${round}`);
+        const growing = runs.map(async (runId) => {
+          for (let at: Position | null = null;;) at = await push(store, runId, at, { writer: me, owner: me });
+        });
+        const ended = Promise.allSettled(growing);
+        assert.equal(await other.owners.bury(me, row!.beatVersion), true);
+        const heads = () =>
+          Promise.all(runs.map(async (runId) => (await other.tail(runId))?.position.revision));
+        const then = await heads();
+        for (const end of await ended) {
+          assert.equal(end.status === "rejected" && end.reason.code, "OWNERSHIP_LOST");
+        }
+        assert.deepEqual(await heads(), then, "a run has grown after its owner was buried");
+        await other.owners.forget(me);
+      }
+    },
+  },
 ];
+
+/** Rounds of a race that a fence which only looks loses in one of five. */
+const BURIALS = 20;

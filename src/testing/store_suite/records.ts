@@ -150,7 +150,11 @@ export const recordCases: readonly StoreCase[] = [
       const fields = { runId: "run" };
       await rejects(store.parts("run", "none", [{ revision: 0, index: 0 }]), "CHECKPOINT_NOT_FOUND", fields);
       const mailbox = { version: null, value: bytes("x") };
-      await rejects(store.post("run", { postId: freshId("post"), mailbox }), "CHECKPOINT_NOT_FOUND", fields);
+      await rejects(
+        store.post("run", { postId: freshId("post"), epoch: "none", mailbox }),
+        "CHECKPOINT_NOT_FOUND",
+        fields,
+      );
       await store.purge("run");
     },
   },
@@ -192,6 +196,7 @@ export const recordCases: readonly StoreCase[] = [
       assert.deepEqual(await store.append("run", 1, entry), appended);
       const other = await store.post("run", {
         postId: freshId("post"),
+        epoch: appended.position.epoch,
         mailbox: { version: appended.mailbox!, value: bytes("newer") },
       });
       const next = await push(store, "run", appended.position);

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import type { CallOptions, Store } from "../../store/store.ts";
+import type { CallOptions, Position, Store } from "../../store/store.ts";
 import { bytes, entryAt, freshId, push, rejects, type StoreCase } from "./support.ts";
 
-type Call = (store: Store, options: CallOptions) => Promise<unknown>;
+type Call = (store: Store, options: CallOptions, at: Position) => Promise<unknown>;
 
 /** Every call of a store, by the name that its errors carry. */
 const calls: Readonly<Record<string, Call>> = {
   append: (store, options) => store.append("new", 0, entryAt(null), options),
-  post: (store, options) =>
-    store.post("run", { postId: freshId("post"), mailbox: { version: null, value: bytes("x") } }, options),
+  post: (store, options, { epoch }) => {
+    const mailbox = { version: null, value: bytes("x") };
+    return store.post("run", { postId: freshId("post"), epoch, mailbox }, options);
+  },
   tail: (store, options) => store.tail("run", options),
   range: (store, options) => store.range("run", 0, 1, options),
   parts: (store, options) => store.parts("run", "e", [], options),
@@ -34,12 +36,12 @@ export const signalCases: readonly StoreCase[] = Object.entries(calls).map(([op,
   run: async ({ store }) => {
     const at = await push(store, "run", null);
     const reason = new Error("enough");
-    const error = await rejects(call(store, { signal: AbortSignal.abort(reason) }), "STORE", { op });
+    const error = await rejects(call(store, { signal: AbortSignal.abort(reason) }, at), "STORE", { op });
     assert.equal(error.cause, reason);
     assert.deepEqual((await store.tail("run"))?.position, at);
     assert.equal(await store.tail("new"), undefined);
     assert.deepEqual(await store.owners.list(), []);
     const live = new AbortController();
-    if (op !== "parts" && op !== "trim") await call(store, { signal: live.signal });
+    if (op !== "parts" && op !== "trim") await call(store, { signal: live.signal }, at);
   },
 }));

@@ -88,6 +88,7 @@ export const sizeCases: readonly StoreCase[] = [
         const value = noise(size, i + 1);
         ({ mailbox } = await other.post("run", {
           postId: freshId("post"),
+          epoch: position.epoch,
           mailbox: { version: mailbox!, value },
         }));
         const tail = await store.tail("run");

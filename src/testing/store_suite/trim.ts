@@ -53,7 +53,7 @@ export const trimCases: readonly StoreCase[] = [
         assert.deepEqual(await revisions(8, 10), []);
       }
       const mailbox = { version: first.mailbox!, value: bytes("newer") };
-      const posted = await writer.post("run", { postId: freshId("post"), mailbox });
+      const posted = await writer.post("run", { postId: freshId("post"), epoch: at.epoch, mailbox });
       const next = await writer.append(
         "run",
         8,

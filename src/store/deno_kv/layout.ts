@@ -1,0 +1,57 @@
+import type { KvEntry } from "./driver.ts";
+import { frame, unframe } from "./frame.ts";
+import { layoutKey } from "./keys.ts";
+import type { Check } from "./op.ts";
+import type { Call, Session } from "./session.ts";
+
+/** The layout of keys and values that this code reads and writes. A file without a mark has the first one. */
+const LAYOUT = 1;
+
+/**
+ * The mark of the layout in a file. It is read and, where there is none, written when the file is opened, and every beat
+ * of an owner demands it as it was read. So code that changes a layout raises the mark first, and within one beat every
+ * process that does not know the new one has stopped: its handle does nothing any more.
+ */
+export class LayoutMark {
+  readonly #session: Session;
+  #versionstamp: string | null = null;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** What a commit demands so that it is made under the layout known here. */
+  get check(): Check {
+    return { key: layoutKey, versionstamp: this.#versionstamp };
+  }
+
+  /** Reads the mark and writes it where there is none; of several processes that do so one writes. */
+  async open(call: Call): Promise<void> {
+    const read = async () => {
+      this.learn(call, await this.#session.get(call, layoutKey));
+      return this.#versionstamp === null ? undefined : { value: undefined };
+    };
+    if (await read() !== undefined) return;
+    await this.#session.settle(call, "layout", {
+      build: () => ({ checks: [this.check], writes: [{ key: layoutKey, value: frame([LAYOUT]) }] }),
+      done: (versionstamp) => void (this.#versionstamp = versionstamp),
+      judge: read,
+    });
+  }
+
+  /** Takes in the mark as it was read; a layout that is not known here ends the use of the handle. */
+  learn(call: Call, entry: KvEntry): void {
+    const [layout] = entry.versionstamp === null
+      ? [LAYOUT]
+      : unframe(entry.value, "the layout of the file").meta;
+    if (layout !== LAYOUT) {
+      throw this.#session.end(
+        call,
+        Number(layout),
+        `the file has layout ${layout}, this version of superstep reads and writes layout ${LAYOUT}; ` +
+          "stop this process, and start it with the version of superstep that changed the file, or a newer one",
+      );
+    }
+    this.#versionstamp = entry.versionstamp;
+  }
+}
