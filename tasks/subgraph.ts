@@ -109,8 +109,6 @@ export interface SubgraphFailure {
 export class Subgraph<S, I = unknown, O = S> implements Task<I, O> {
   readonly #runner: Runner<S, I>;
   readonly #options: SubgraphOptions<S, O>;
-  /** Revisions at which runs have failed whose failure is to be told by the next body. */
-  readonly #failed = new Map<string, number>();
 
   /** `runner`: of the workflow to run, on the store of the workflow that it is bound into. */
   constructor(runner: Runner<S, I>, options: SubgraphOptions<S, O> = {}) {
@@ -154,39 +152,28 @@ export class Subgraph<S, I = unknown, O = S> implements Task<I, O> {
       ...(concurrency === undefined ? {} : { concurrency }),
     };
     const begin = () => this.#begin(input, ctx, how);
-    for (let result = await begin();;) {
-      const { runId, revision } = result.run;
-      // A fork has other revisions than the run that it comes from, whose sleeps it may have.
-      // What a body returns while it waits is ignored: one that does not wait any more has to say so.
-      const leave = async () => {
-        if (await mirrors.areOpen()) await ctx.sleep(`over-${runId}-${revision}`, 0);
-      };
-      if (result.status === "completed") {
-        await leave();
-        const { output } = this.#options;
-        return output === undefined ? result.state as unknown as O : output(result.state);
-      }
-      if (result.status === "cancelled") {
-        await leave();
-        throw new FatalError(`run ${runId} was cancelled: ${result.cancelReason}`, { data: { runId } });
-      }
-      let given: Given = {};
-      if (hasFailed(result)) {
-        if (isOurs || this.#failed.get(runId) === revision) {
-          if (await mirrors.areOpen()) this.#failed.set(runId, revision);
-          else this.#failed.delete(runId);
-          await leave();
-          throw failureOf(result);
+    try {
+      for (let result = await begin();;) {
+        if (result.status === "completed") {
+          const { output } = this.#options;
+          return output === undefined ? result.state as unknown as O : output(result.state);
         }
-      } else {
-        given = await due(result, mirrors, ctx);
+        const { runId } = result.run;
+        if (result.status === "cancelled") {
+          throw new FatalError(`run ${runId} was cancelled: ${result.cancelReason}`, { data: { runId } });
+        }
+        let given: Given = {};
+        if (!hasFailed(result)) given = await due(result, mirrors, ctx);
+        else if (isOurs) throw failureOf(result);
+        try {
+          result = await this.#runner.resume(runId, { ...how, ...given });
+        } catch (error) {
+          if (!hasMoved(error)) throw error;
+          result = await begin();
+        }
       }
-      try {
-        result = await this.#runner.resume(runId, { ...how, ...given });
-      } catch (error) {
-        if (!hasMoved(error)) throw error;
-        result = await begin();
-      }
+    } finally {
+      mirrors.end();
     }
   }
 
@@ -248,14 +235,14 @@ interface Given {
   readonly expired?: readonly string[];
 }
 
-/** What there is for a run that rests, once its time has come; otherwise the body pauses here. */
+/** What there is for a run that rests, once there is something or its time has come. */
 async function due<S>(result: InterruptedResult<S>, mirrors: Mirrors, ctx: TaskContext): Promise<Given> {
-  const { answers, expired, pause } = await mirrors.results(result.waits);
-  if (Object.keys(answers).length > 0 || expired.length > 0) return { answers, expired };
   const { runId, revision } = result.run;
-  if (result.due !== undefined) await ctx.sleep(`until-${runId}-${revision}`, new Date(result.due));
-  else if (pause !== undefined) throw pause;
-  return {};
+  // A fork has other revisions than the run that it comes from, whose sleeps it may have.
+  const timer = result.due === undefined
+    ? undefined
+    : ctx.sleep(`until-${runId}-${revision}`, new Date(result.due));
+  return await mirrors.results(result.waits, timer);
 }
 
 function hasFailed<S>(result: InterruptedResult<S>): boolean {

@@ -46,6 +46,7 @@ export const EVENTS = [
   ["cancelled", ["reason"]],
   ["forked", ["parent", "form"]],
   ["updated", ["maps"]],
+  ["returned", ["vertexId", "item", "posted", "slow"]],
 ] as const satisfies readonly (readonly [RecordEvent["type"], readonly string[]])[];
 
 const CODES = new Map<string, number>(EVENTS.map(([type], code) => [type, code]));

@@ -9,8 +9,8 @@ import type { Created, RecordEvent } from "./records.ts";
  *
  * 1. Pure: a new checkpoint is returned, the given one is never touched.
  * 2. An execution that has recorded nothing is absent; the first event about it makes it.
- * 3. Results are numbered in the order of their `resolved` events, for ever.
- * 4. Any record but a claim, a release, a reopening or an update is progress and resets the recovery count.
+ * 3. Results are numbered in the order of their `once` and `resolved` events, for ever.
+ * 4. Any record but a claim, a release, a reopening, a return or an update is progress and resets the recovery count.
  */
 export function evolve(
   checkpoint: Checkpoint,
@@ -119,6 +119,11 @@ export class Evolution {
         return this.#retry(event);
       case "reopened":
         return this.#reopen(event);
+      case "returned":
+        return this.#change(event, (x) => ({
+          status: x.status === "suspended" ? "pending" : x.status,
+          ...(event.slow === true ? { returns: (x.returns ?? 0) + 1 } : {}),
+        }));
       case "updated":
         return this.#update(event);
       default:
@@ -130,7 +135,9 @@ export class Evolution {
   #progressing(
     event: Exclude<
       RecordEvent,
-      { type: "created" | "forked" | "claimed" | "released" | "retried" | "reopened" | "updated" }
+      {
+        type: "created" | "forked" | "claimed" | "released" | "retried" | "reopened" | "returned" | "updated";
+      }
     >,
     at: number,
   ): void {
@@ -154,7 +161,11 @@ export class Evolution {
           }],
         }));
       case "once":
-        return this.#change(event, (x) => ({ once: new Map(x.once).set(event.name, event.value) }));
+        return this.#change(event, (x) => ({
+          once: new Map(x.once).set(event.name, event.value),
+          onceSeq: new Map(x.onceSeq).set(event.name, x.results + 1),
+          results: x.results + 1,
+        }));
       case "opened": {
         const { type: _, vertexId: __, item: ___, ...wait } = event;
         return this.#change(event, (x) => ({ waits: new Map(x.waits).set(event.id, wait) }));
@@ -334,13 +345,18 @@ export class Evolution {
   }
 }
 
-/** Fresh attempts keep every answer and open anew what expired or was closed when the execution failed. */
+/**
+ * Fresh attempts keep every answer. What was closed when the execution failed opens again under its id; what expired opens
+ * anew; what had lost to a later opening, or was refused, stays closed.
+ */
 function reopened(x: Execution): Pick<Execution, "waits" | "refusals"> {
   const waits = new Map(x.waits);
   const refusals = new Map(x.refusals);
   for (const wait of x.waits.values()) {
-    if (wait.closed === undefined && wait.result?.kind !== "expired") continue;
+    const isExpired = wait.result?.kind === "expired";
+    if (wait.closed !== "settled" && !isExpired) continue;
     waits.delete(wait.id);
+    if (!isExpired) continue;
     const opening = openingKey(wait);
     refusals.set(opening, (refusals.get(opening) ?? 0) + 1);
   }

@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { CheckpointDecodeError } from "../errors.ts";
-import type { Checkpoint } from "../model/checkpoint.ts";
+import {
+  type Checkpoint,
+  type Execution,
+  executionKey,
+  type ExecutionRef,
+  refOf,
+} from "../model/checkpoint.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
 import type { RecordEvent } from "./records.ts";
@@ -19,7 +25,19 @@ export interface Mailbox {
   readonly deadline?: number;
   /** Accepted answers that no record holds yet, in the order of acceptance. */
   readonly answers: readonly PostedAnswer[];
+  /** Suspended executions that are to run again, since their bodies came back after the run had been released. */
+  readonly returns?: readonly PostedReturn[];
   readonly cancel?: { readonly reason: string; readonly at: number };
+}
+
+/** A body that came back. It counts while its execution has not moved on. */
+export interface PostedReturn extends ExecutionRef {
+  readonly step: number;
+  readonly generation: number;
+  readonly attempts: number;
+  readonly results: number;
+  /** As in {@link Returned}. */
+  readonly slow?: true;
 }
 
 /** An accepted answer. */
@@ -34,6 +52,15 @@ const shape = z.object({
   owner: z.string().exactOptional(),
   wake: z.number().exactOptional(),
   deadline: z.number().exactOptional(),
+  returns: z.array(z.object({
+    vertexId: z.string(),
+    item: z.number().exactOptional(),
+    step: z.number(),
+    generation: z.number(),
+    attempts: z.number(),
+    results: z.number(),
+    slow: z.literal(true).exactOptional(),
+  })).exactOptional(),
   answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
   cancel: z.object({ reason: z.string(), at: z.number() }).exactOptional(),
 });
@@ -89,6 +116,7 @@ const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
 
 function movesMailbox(event: RecordEvent): boolean {
   if (event.type === "updated") return event.maps !== undefined;
+  if (event.type === "returned") return event.posted === true;
   return MOVES_MAILBOX.has(event.type) && !(event.type === "resolved" && event.result.kind === "fired");
 }
 
@@ -108,6 +136,9 @@ export function mailboxAfter(
     }
   }
   const content = before?.mailbox.content;
+  const suspended = (r: PostedReturn) =>
+    checkpoint.executions.get(executionKey(r.vertexId, r.item))?.status === "suspended";
+  const returns = ended ? [] : (content?.returns ?? []).filter(suspended);
   return {
     graphVersion: checkpoint.run.graphVersion,
     ...(owner === undefined ? {} : { owner }),
@@ -115,7 +146,22 @@ export function mailboxAfter(
       ? { wake: write.wake <= updatedAt ? dueAtOnce(updatedAt) : write.wake }
       : {}),
     ...(deadline === undefined ? {} : { deadline }),
+    ...(returns.length === 0 ? {} : { returns }),
     answers: ended ? [] : (content?.answers ?? []).filter((a) => open.has(a.waitId)),
     ...(content?.cancel === undefined || ended ? {} : { cancel: content.cancel }),
   };
+}
+
+/** Which body of which execution has come back. */
+export function identityOf(x: Execution, step: number): PostedReturn {
+  const { generation, results } = x;
+  return { ...refOf(x), step, generation, attempts: x.failedAttempts.length, results };
+}
+
+/** Whether the execution is suspended still, as it was when the body was let go. */
+export function isStillSuspended({ executions, nextStep }: Checkpoint, posted: PostedReturn): boolean {
+  const x = executions.get(executionKey(posted.vertexId, posted.item));
+  if (x?.status !== "suspended" || nextStep !== posted.step) return false;
+  const { generation, attempts, results } = identityOf(x, nextStep);
+  return generation === posted.generation && attempts === posted.attempts && results === posted.results;
 }

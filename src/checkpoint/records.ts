@@ -22,6 +22,7 @@ export type RecordEvent =
   | WaitClosed
   | WaitReopened
   | Suspended
+  | Returned
   | Done
   | Failed
   | Folded
@@ -195,7 +196,7 @@ export interface WaitReopened extends ExecutionRef {
 }
 
 /**
- * The body settled on its open waits.
+ * The body waits for nothing but its open waits.
  *
  * @internal
  */
@@ -204,6 +205,19 @@ export interface Suspended extends ExecutionRef {
   readonly startedAt: number;
   readonly at: number;
   readonly spentMs: number;
+}
+
+/**
+ * A suspended body went on by ordinary work of its own: where it is, or, when that was `posted` by a body whose run had
+ * been released, by running again.
+ *
+ * @internal
+ */
+export interface Returned extends ExecutionRef {
+  readonly type: "returned";
+  readonly posted?: true;
+  /** Bodies of the execution are given more time from then on, before they are suspended. */
+  readonly slow?: true;
 }
 
 /**

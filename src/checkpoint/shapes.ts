@@ -123,6 +123,12 @@ export const eventShape = z.discriminatedUnion("type", [
     spentMs: z.number(),
   }),
   z.object({
+    type: z.literal("returned"),
+    ...of,
+    posted: z.literal(true).exactOptional(),
+    slow: z.literal(true).exactOptional(),
+  }),
+  z.object({
     type: z.literal("done"),
     ...of,
     attempt: count,
@@ -160,6 +166,7 @@ const execution = z.object({
   nextAt: z.number().exactOptional(),
   spentMs: z.number(),
   once: z.map(z.string(), z.unknown()),
+  onceSeq: z.map(z.string(), count).exactOptional(),
   waits: z.map(
     z.string(),
     z.object({
@@ -171,6 +178,7 @@ const execution = z.object({
   ),
   results: count,
   refusals: z.map(z.string(), count),
+  returns: count.exactOptional(),
   output: z.unknown().exactOptional(),
   failure: failure.exactOptional(),
   handler: handler.exactOptional(),

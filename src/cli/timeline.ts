@@ -108,6 +108,12 @@ function tell(cli: Cli, event: RecordEvent): string {
       );
     case "suspended":
       return dim(`${name(event)} paused after ${span(event.at - event.startedAt)}`);
+    case "returned":
+      return dim(
+        `${name(event)} ${
+          event.posted === true ? "came back after the run was let go" : "came back by itself"
+        }`,
+      );
     case "done": {
       const attempt = event.attempt > 1 ? ` × ${event.attempt}` : "";
       return mark(cli, "done", `${name(event)}${attempt}  ${span(event.at - event.startedAt)}`);

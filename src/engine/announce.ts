@@ -1,8 +1,8 @@
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { type Checkpoint, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
 import type { WaitOpening } from "../model/wait.ts";
-import type { RunEvent } from "./events.ts";
+import type { RunEvent, VertexStart } from "./events.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
 
 /**
@@ -43,6 +43,27 @@ export function announcements(
   }
   if (run.owner === undefined && run.status !== "running") told.push({ type: "runFinish", run });
   return told;
+}
+
+/** What observers are told when the first body of an execution begins; `items` is how many a map vertex has. */
+export function vertexStart(
+  { run: { graphId, runId }, nextStep: step }: Checkpoint,
+  { vertexId, item, generation, failedAttempts }: Execution,
+  startedAt: number,
+  items: number | undefined,
+): VertexStart {
+  return {
+    type: "vertexStart",
+    runId,
+    vertexId,
+    ...(item === undefined || items === undefined ? {} : { item, items }),
+    get vertexRunId() {
+      return vertexRunId(idempotencyKey(graphId, runId, step, vertexId, item), generation);
+    },
+    step,
+    attempt: failedAttempts.length + 1,
+    startedAt,
+  };
 }
 
 type VertexEvent = Extract<

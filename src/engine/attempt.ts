@@ -1,43 +1,48 @@
 import { canonical } from "../checkpoint/canonical.ts";
-import { ContextError, isSuperstepError, VertexTimeoutError } from "../errors.ts";
+import { isSuperstepError, VertexTimeoutError } from "../errors.ts";
 import type { Task } from "../model/definition.ts";
 import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
-import { BodyContext } from "./context.ts";
-import { isPauseSignal } from "./pause.ts";
+import type { BodyState } from "./body_state.ts";
+import { BodyContext, STATE } from "./context.ts";
 
 /**
  * One run of one body.
  *
- * 1. It settles exactly once: with the body, at its timeout, or when it is abandoned; whatever comes later is ignored.
- * 2. Its signal is its own and is aborted with a typed reason whenever it ends before the body does.
- * 3. It never rejects.
+ * 1. It settles at most once: with the body, or at its timeout; once it is abandoned nothing comes of it any more.
+ * 2. The signal of a body is its own and is aborted with a typed reason whenever the attempt ends before the body does.
+ * 3. The time in which the body is suspended is no time of the attempt.
+ * 4. It never rejects.
  */
 export class Attempt {
+  info: AttemptInfo;
   /** Made when it is first asked for: most bodies never do. */
   #controller: AbortController | undefined;
-  #reason: Error | undefined;
+  #reason: unknown;
   readonly #context: BodyContext;
-  readonly #info: AttemptInfo;
-  readonly #done: (settlement: Settlement) => void;
+  readonly #port: BodyPort;
+  #done: (settlement: Settlement) => void;
   #startedAt = NaN;
-  #begunAt = NaN;
+  /** When the body began to work, by the clock that nobody sets; `undefined` while it is suspended. */
+  #since: number | undefined;
+  #ranMs = 0;
   #timer: Timer | undefined;
   #ended = false;
+  /** Whether what the body still does is reported. */
+  #reports = true;
+  /** Called once there is nothing more to observe of the body for now. */
+  #rested: () => void = () => {};
 
-  constructor(info: AttemptInfo, port: Omit<BodyPort, "signal">, done: (settlement: Settlement) => void) {
-    this.#info = info;
+  constructor(
+    info: AttemptInfo,
+    port: Omit<BodyPort, "signal" | "failed">,
+    done: (settlement: Settlement) => void,
+  ) {
+    this.info = info;
     this.#done = done;
-    const live: BodyPort = {
-      signal: () => this.#signal(),
-      record: (event) => this.#ended ? new Promise(() => {}) : port.record(event),
-      open: (event, before) => this.#ended || port.open(event, before),
-      refuse: (waitId, error) => this.#ended || port.refuse(waitId, error),
-      emit: (type, data) => this.#ended || port.emit(type, data),
-      log: port.log,
-    };
-    this.#context = new BodyContext(info, live);
+    this.#port = { ...port, signal: () => this.#signal(), failed: (error) => this.#fail(error) };
+    this.#context = new BodyContext(info, this.#port);
   }
 
   /** When the body was started. */
@@ -45,26 +50,68 @@ export class Attempt {
     return this.#startedAt;
   }
 
-  /** From now on its time counts. */
-  begin(): void {
-    this.#startedAt = this.#info.runtime.now();
-    this.#begunAt = this.#info.runtime.elapsed();
+  /** For how long the body has been at work. */
+  get ranMs(): number {
+    const { runtime } = this.info;
+    return this.#ranMs + (this.#since === undefined ? 0 : Math.round(runtime.elapsed() - this.#since));
+  }
+
+  /** Whether the body is at work, at rest or suspended. */
+  get state(): BodyState {
+    return this.#context[STATE];
+  }
+
+  /** From now on its time counts, with that of a body whose place it takes. */
+  begin(ranMs = 0): void {
+    this.#ranMs = ranMs;
+    this.#startedAt = this.info.runtime.now();
+    this.#resume();
   }
 
   /** Runs the body, within `enclosed` where something surrounds it. */
   run(enclosed?: (body: () => unknown) => unknown): void {
-    const limit = this.#limit();
-    if (limit !== undefined) {
-      this.#timer = this.#info.runtime.wakeIn(limit.ms, () => this.#timeOut(limit));
-    }
+    this.#setTimer();
     void this.#run(enclosed);
   }
 
-  /** Ends the attempt for a reason of the engine's; nothing is reported. */
-  abandon(reason: Error): void {
+  /** The body is suspended: its time stands still. */
+  suspend(): void {
+    this.#ranMs = this.ranMs;
+    this.#since = undefined;
+    this.#timer?.cancel();
+    this.#rested();
+  }
+
+  /** The body that was suspended is at work again. */
+  goOn(): void {
     if (this.#ended) return;
+    this.#resume();
+    this.#setTimer();
+  }
+
+  /** The run was released: the body does not go on here any more, and nothing of the engine is kept for it. */
+  release(cameBack: () => void): void {
+    this.#done = () => {};
+    this.info = { ...this.info, callers: () => [] };
+    Object.assign(this.#port, { ...DEAF, cameBack });
+    this.#context.release(this.info);
+  }
+
+  /** The result of a `once` was recorded. */
+  recorded(name: string, value: unknown): void {
+    this.#context.recorded(name, value);
+  }
+
+  /** Ends the attempt for a reason of the engine's; what the body still does is reported, unless it was `replaced`. */
+  abandon(reason: Error, replaced = false): void {
+    if (this.#ended) return;
+    this.#reports = !replaced;
     this.#end();
     this.#abort(reason);
+  }
+
+  #resume(): void {
+    this.#since = this.info.runtime.elapsed();
   }
 
   #signal(): AbortSignal {
@@ -75,30 +122,52 @@ export class Attempt {
     return this.#controller.signal;
   }
 
-  #abort(reason: Error): void {
+  #abort(reason: unknown): void {
     this.#reason = reason;
     this.#controller?.abort(reason);
   }
 
   async #run(enclosed: ((body: () => unknown) => unknown) | undefined): Promise<void> {
-    const { task, input } = this.#info;
-    let body: Body;
+    let outcome: Outcome;
     try {
-      body = {
-        output: await (enclosed === undefined
-          ? task.execute(input, this.#context)
-          : enclosed(() =>
-            task.execute(input, this.#context)
-          )),
-      };
+      outcome = { output: await (enclosed === undefined ? this.#execute() : this.#observed(enclosed)) };
     } catch (error) {
-      body = { error };
+      outcome = { error };
     }
-    const end = this.#context.settle("output" in body);
-    const settlement = this.#settlement(body, end instanceof Promise ? await end : end);
-    if (this.#ended) return this.#obeyed(settlement) ? undefined : this.#info.late(settlement);
+    this.#rested();
+    const isLate = this.#ended;
+    const end = this.state.settle("output" in outcome);
+    const settlement = this.#settlement(outcome, end);
+    if (isLate && this.#reports && !this.#obeyed(settlement)) this.info.late("ended");
+    // A body that was let go has come back by settling, or it failed for a wait that it had forgotten.
+    if (this.#ended) return;
     this.#end();
     this.#done(settlement);
+  }
+
+  #execute(): unknown {
+    const { task, input } = this.info;
+    return task.execute(input, this.#context);
+  }
+
+  /** What surrounds a body sees it end when it is suspended; only the body's own outcome counts. */
+  #observed(enclosed: (body: () => unknown) => unknown): unknown {
+    let body: { readonly value: unknown } | { readonly error: unknown } | undefined;
+    const rest = new Promise<void>((resolve) => this.#rested = resolve);
+    const seen = enclosed(() => {
+      try {
+        body = { value: this.#execute() };
+      } catch (error) {
+        body = { error };
+        throw error;
+      }
+      const { value } = body;
+      if (!(value instanceof Promise)) return value;
+      return Promise.race([value, rest]);
+    });
+    if (seen instanceof Promise) seen.catch(() => {});
+    if (body !== undefined && "value" in body) return body.value;
+    throw body?.error;
   }
 
   /** Whether the body ended because its signal told it to: then there is nothing to report. */
@@ -112,21 +181,11 @@ export class Attempt {
     }
   }
 
-  #settlement(body: Body, end: BodyEnd): Settlement {
-    if (end.kind === "fault") return this.#fault(end.error);
-    if (end.kind === "paused") return { kind: "suspended", ...this.#times() };
-    if ("error" in body) {
-      const { error } = body;
-      if (!isPauseSignal(error)) return this.#fault(error);
-      return this.#info.isOpen(error.waitId) ? { kind: "suspended", ...this.#times() } : this.#fault(
-        new ContextError(
-          `the body of vertex ${this.#info.vertex.id} asked again for a wait that a later opening has closed; ` +
-            `a body must ask for its waits in the same order whenever it runs`,
-        ),
-      );
-    }
+  #settlement(outcome: Outcome, end: BodyEnd): Settlement {
+    if (end.kind === "interrupted") return { kind: "interrupted", ...this.#times() };
+    if ("error" in outcome) return this.#fault(outcome.error);
     try {
-      const output = canonical(body.output, `the output of vertex ${this.#info.vertex.id}`);
+      const output = canonical(outcome.output, `the output of vertex ${this.info.vertex.id}`);
       return { kind: "done", output, ...this.#times() };
     } catch (error) {
       return this.#fault(error);
@@ -138,27 +197,41 @@ export class Attempt {
   }
 
   #times() {
-    const { runtime } = this.#info;
     return {
       startedAt: this.#startedAt,
-      endedAt: runtime.now(),
-      tookMs: Math.round(runtime.elapsed() - this.#begunAt),
+      endedAt: this.info.runtime.now(),
+      ranMs: this.ranMs,
       attempt: this.#context.attempt,
     };
   }
 
-  #limit(): { readonly scope: "attempt" | "total"; readonly ms: number; readonly of: number } | undefined {
-    const { attemptMs, totalMs } = this.#info.vertex.timeout;
-    const left = totalMs === undefined ? Infinity : totalMs - this.#info.execution.spentMs;
+  #setTimer(): void {
+    const limit = this.#limit();
+    if (limit === undefined) return;
+    this.#timer = this.info.runtime.wakeIn(
+      Math.max(0, limit.ms - this.#ranMs),
+      () => this.#timeOut(limit),
+    );
+  }
+
+  #limit(): Limit | undefined {
+    const { attemptMs, totalMs } = this.info.vertex.timeout;
+    const left = totalMs === undefined ? Infinity : totalMs - this.info.execution.spentMs;
     if (totalMs !== undefined && left < (attemptMs ?? Infinity)) {
       return { scope: "total", ms: left, of: totalMs };
     }
     return attemptMs === undefined ? undefined : { scope: "attempt", ms: attemptMs, of: attemptMs };
   }
 
-  #timeOut(limit: { readonly scope: "attempt" | "total"; readonly of: number }): void {
+  #timeOut(limit: Limit): void {
     if (this.#ended) return;
-    const error = new VertexTimeoutError(this.#info.vertex.id, limit.scope, limit.of);
+    const error = new VertexTimeoutError(this.info.vertex.id, limit.scope, limit.of);
+    this.#fail(error);
+  }
+
+  /** Ends the attempt before its body. */
+  #fail(error: unknown): void {
+    if (this.#ended) return;
     const settlement = this.#fault(error);
     this.#end();
     this.#abort(error);
@@ -168,20 +241,38 @@ export class Attempt {
   #end(): void {
     this.#ended = true;
     this.#timer?.cancel();
-    this.#context.abandon();
+    this.state.abandon(this.#reports ? (call) => this.info.late(`called ctx.${call}`) : undefined);
+    this.#rested();
   }
 }
 
-type Body = { readonly output: unknown } | { readonly error: unknown };
+/** Where calls of a body go whose run was released; the first one abandons it. */
+const DEAF: Omit<BodyPort, "signal" | "log" | "cameBack"> = {
+  now: () => NaN,
+  once: () => {},
+  isBusy: () => false,
+  open: () => {},
+  refuse: () => {},
+  failed: () => {},
+  emit: () => {},
+  rested: () => {},
+  suspended: () => {},
+};
+
+type Outcome = { readonly output: unknown } | { readonly error: unknown };
+
+interface Limit {
+  readonly scope: "attempt" | "total";
+  readonly ms: number;
+  readonly of: number;
+}
 
 /** What an attempt is made of. */
 export interface AttemptInfo extends BodyInfo {
   readonly task: Task<unknown, unknown>;
   readonly input: unknown;
-  /** Whether this wait of the execution is open now. */
-  isOpen(waitId: string): boolean;
-  /** Told of a body that settled after its attempt had ended. */
-  late(settlement: Settlement): void;
+  /** Told of what a body does after its attempt has ended. */
+  late(what: string): void;
 }
 
 /** How an attempt ended. */
@@ -189,13 +280,13 @@ export type Settlement =
   & {
     readonly startedAt: number;
     readonly endedAt: number;
-    /** How long the body was at work, however the clock was set meanwhile. */
-    readonly tookMs: number;
+    /** How long the body was at work, without the time in which it was suspended. */
+    readonly ranMs: number;
     readonly attempt: number;
   }
   & (
     | { readonly kind: "done"; readonly output: unknown }
-    | { readonly kind: "suspended" }
+    | { readonly kind: "interrupted" }
     | { readonly kind: "failed"; readonly error: unknown; readonly phase: FaultPhase }
   );
 

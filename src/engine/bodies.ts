@@ -1,34 +1,45 @@
 import { freshExecution } from "../checkpoint/evolve.ts";
-import { leafEdits } from "../checkpoint/leaves.ts";
-import type { Cursor } from "../checkpoint/log.ts";
-import type { OnceRecorded, RecordEvent } from "../checkpoint/records.ts";
+import type { RecordEvent, Suspended } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
-import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import { openingKey } from "../model/wait.ts";
+import { vertexStart } from "./announce.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
-import type { Callers } from "./called.ts";
+import type { BodyHost } from "./body_host.ts";
 import type { Engine } from "./engine.ts";
-import type { RunEvent, VertexStart } from "./events.ts";
-import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
+import type { VertexStart } from "./events.ts";
+import { idempotencyKey, waitIdOf } from "./ids.ts";
+import { Onces } from "./onces.ts";
+import { Outcomes } from "./outcomes.ts";
 import { type PlannedExecution, planStep, type StepPlan } from "./plan.ts";
-import { type Fault, giveUp, judge } from "./policy.ts";
+import { slowMs } from "./quiet.ts";
+import { letGo } from "./released_bodies.ts";
 import { runTime } from "./run_time.ts";
 import { stepVertices } from "./superstep.ts";
 
 /**
- * The bodies of the step under way: which run, which wait for a place, and what becomes of each that settles.
+ * The bodies of the step under way: which run, which wait for a place, and what becomes of each.
  *
  * 1. A body starts only from what is durable: an execution with facts that are not recorded yet waits for them.
- * 2. At most `concurrency` bodies run at once.
- * 3. A body that has not seen a recorded result of its execution runs again, whatever it came to, unless it timed out.
+ * 2. At most `concurrency` bodies are at work at once; those that are suspended are not.
+ * 3. Results are recorded only for a body that is at rest, or over; then it is abandoned and its execution runs again.
+ * 4. A body that goes on by itself after its suspension was recorded acts only once that is recorded too.
+ * 5. Bodies that are suspended when the run is released are let go, and nothing here keeps them.
  */
 export class Bodies<S> {
   readonly #engine: Engine<S>;
   readonly #concurrency: number;
-  readonly #desk: Desk<S>;
+  readonly #host: BodyHost<S>;
+  readonly #outcomes: Outcomes<S>;
   readonly #attempts = new Map<string, Attempt>();
-  readonly #stale = new Set<string>();
+  /** Suspended bodies, with the fact that says so. */
+  readonly #suspended = new Map<string, Suspended>();
+  /** Bodies that go on by themselves once that is recorded. */
+  readonly #returns = new Map<string, Return>();
+  readonly #onces = new Onces();
+  /** For how long bodies had been at work that were replaced meanwhile. */
+  readonly #ranMs = new Map<string, number>();
   readonly #started = new Set<string>();
   #plan: StepPlan | undefined;
   /** The plan of a step that has not begun. */
@@ -39,15 +50,30 @@ export class Bodies<S> {
   readonly #again = new Set<string>();
   #ended = false;
 
-  constructor(engine: Engine<S>, concurrency: number, desk: Desk<S>) {
+  constructor(engine: Engine<S>, concurrency: number, host: BodyHost<S>) {
     this.#engine = engine;
     this.#concurrency = concurrency;
-    this.#desk = desk;
+    this.#host = host;
+    this.#outcomes = new Outcomes(engine, host);
   }
 
-  /** Whether any body runs. */
+  /** Whether any body is at work. */
   get atWork(): boolean {
-    return this.#attempts.size > 0;
+    return this.#atWork > 0;
+  }
+
+  /** Whether the function of any `once` is at work: a run is not let go meanwhile. */
+  get onceAtWork(): boolean {
+    return this.#onces.areAtWork();
+  }
+
+  /** Whether results may be recorded for an execution. */
+  isAtRest(key: string): boolean {
+    return this.#attempts.get(key)?.state.isAtRest ?? true;
+  }
+
+  get #atWork(): number {
+    return this.#attempts.size - this.#suspended.size;
   }
 
   /** The executions that run again once everything known about them by now is durable. */
@@ -62,13 +88,15 @@ export class Bodies<S> {
     for (const key of keys) this.#ready.add(key);
   }
 
-  /** Results were recorded for these executions: whoever runs has not seen them, whoever has settled runs again. */
+  /** Results were recorded for these executions: they run again. */
   outdate(keys: readonly string[]): void {
-    for (const key of keys) {
-      if (this.#attempts.has(key)) this.#stale.add(key);
-      else this.#again.add(key);
-    }
-    if (keys.length > 0) this.#desk.wake();
+    for (const key of keys) this.#replace(key);
+    if (keys.length > 0) this.#host.wake();
+  }
+
+  /** These executions have outcomes: a `once` that they did not wait for is not wanted any more. */
+  settled(events: readonly RecordEvent[]): void {
+    if (this.#onces.settled(events)) this.#host.wake();
   }
 
   /** The step is over. */
@@ -77,7 +105,6 @@ export class Bodies<S> {
     this.#ready.clear();
     this.#again.clear();
     this.#started.clear();
-    this.#stale.clear();
   }
 
   /** Ends every body; nothing more of them is accepted. */
@@ -85,10 +112,20 @@ export class Bodies<S> {
     this.#ended = true;
     for (const attempt of this.#attempts.values()) attempt.abandon(reason);
     this.#attempts.clear();
+    this.#onces.drop(undefined, reason);
+  }
+
+  /** The run was released: suspended bodies may still come back, which runs their executions again. */
+  leave(): void {
+    const { checkpoint } = this.#host.cursor();
+    for (const key of this.#suspended.keys()) {
+      letGo(this.#engine, checkpoint, this.#attempts.get(key)!, this.#returns.has(key));
+      this.#attempts.delete(key);
+    }
   }
 
   /** Selects the inputs of a step that begins once `checkpoint` is durable, and makes its first bodies. */
-  foresee(checkpoint: Checkpoint, state: S): void {
+  prepareNextStep(checkpoint: Checkpoint, state: S): void {
     const vertices = stepVertices(this.#engine.graph, checkpoint);
     const plan = planStep(vertices, checkpoint, state);
     this.#ahead = { checkpoint, plan };
@@ -107,30 +144,36 @@ export class Bodies<S> {
 
   /** Selects the inputs of the step under way and queues what is left to run of it. */
   #begin(): void {
-    const { checkpoint, state } = this.#desk.cursor();
-    if (this.#ahead?.checkpoint !== checkpoint) this.foresee(checkpoint, state);
+    const { checkpoint, state } = this.#host.cursor();
+    if (this.#ahead?.checkpoint !== checkpoint) this.prepareNextStep(checkpoint, state);
     const { plan } = this.#ahead!;
     this.#ahead = undefined;
     this.#plan = plan;
     this.queue(plan.ready);
-    for (const mapped of plan.mapped) this.#desk.keep(mapped);
+    for (const mapped of plan.mapped) this.#host.keep(mapped);
     for (const { vertexId, error } of plan.faults) {
-      this.#giveUp(freshExecution(vertexId), { error, phase: "select", attempt: 1 });
+      this.#outcomes.giveUp(freshExecution(vertexId), { error, phase: "select", attempt: 1 });
     }
-    if (plan.faults.length > 0 || plan.mapped.some((m) => m.count === 0)) this.#desk.wake();
+    if (plan.faults.length > 0 || plan.mapped.some((m) => m.count === 0)) this.#host.wake();
   }
 
   /** Starts what may start, as far as there is room. */
   launch(): void {
     if (this.#ended) return;
-    if (!this.#desk.mayStart()) return this.#desk.wake();
+    if (!this.#host.mayStart()) return this.#host.wake();
     if (this.#plan === undefined) this.#begin();
+    for (const [key, { isRecorded, goOn }] of this.#returns) {
+      if (this.#atWork >= this.#concurrency) return;
+      if (!isRecorded) continue;
+      this.#awake(key);
+      goOn();
+    }
     for (const key of this.#ready) {
-      if (this.#attempts.size >= this.#concurrency) return;
+      if (this.#atWork >= this.#concurrency) return;
       const planned = this.#plan?.executions.get(key);
       const prepared = this.#prepared.get(key);
       this.#prepared.delete(key);
-      const x = this.#desk.cursor().checkpoint.executions.get(key) ?? prepared?.execution ??
+      const x = this.#host.cursor().checkpoint.executions.get(key) ?? prepared?.execution ??
         (planned && freshExecution(planned.vertexId, planned.item));
       if (x?.status === "backoff" && (x.nextAt ?? 0) > this.#now()) continue;
       this.#ready.delete(key);
@@ -145,17 +188,21 @@ export class Bodies<S> {
     try {
       input = planned.input();
     } catch (error) {
-      this.#giveUp(execution, { error, phase: "select", attempt: execution.failedAttempts.length + 1 });
-      return this.#desk.wake();
+      this.#outcomes.giveUp(execution, {
+        error,
+        phase: "select",
+        attempt: execution.failedAttempts.length + 1,
+      });
+      return this.#host.wake();
     }
-    this.#start(key, execution, this.#make(this.#desk.cursor().checkpoint, key, execution, input));
+    this.#start(key, execution, this.#make(this.#host.cursor().checkpoint, key, execution, input));
   }
 
   #make(checkpoint: Checkpoint, key: string, execution: Execution, input: unknown): Attempt {
     const engine = this.#engine;
     const vertex = engine.graph.vertices.get(execution.vertexId)!;
     const { run, nextStep: step } = checkpoint;
-    return new Attempt(
+    const attempt: Attempt = new Attempt(
       {
         graphId: run.graphId,
         runId: run.runId,
@@ -163,192 +210,174 @@ export class Bodies<S> {
         vertex: vertex as never,
         execution,
         runtime: engine.runtime,
-        callers: this.#desk.callers,
+        callers: this.#host.callers,
         task: engine.tasks.get(vertex.id)!,
         input,
-        isOpen: (waitId) => this.#isOpen(key, waitId),
-        late: (settlement) =>
-          engine.logger.warn(`superstep: the body of vertex ${vertex.id} ended after its attempt; ignored`, {
-            runId: run.runId,
-            vertexId: vertex.id,
-            ended: settlement.kind,
-          }),
+        slowMs: slowMs(execution, engine.limits),
+        late: (what) =>
+          engine.logger.warn(
+            `superstep: the body of vertex ${vertex.id} ${what} after its attempt; ignored`,
+            { runId: run.runId, vertexId: vertex.id },
+          ),
       },
-      this.#port(key, execution),
+      this.#port(key, execution, () => attempt),
       (settlement) => this.#settled(key, execution, settlement),
     );
+    return attempt;
   }
 
   #start(key: string, execution: Execution, attempt: Attempt): void {
     this.#attempts.set(key, attempt);
-    attempt.begin();
+    attempt.begin(this.#ranMs.get(key));
+    this.#ranMs.delete(key);
     if (!this.#started.has(key)) {
       this.#started.add(key);
-      this.#desk.tell(() => this.#startOf(execution, attempt.startedAt));
+      this.#host.tell(() => this.#startOf(execution, attempt.startedAt));
     }
-    attempt.run(this.#desk.around(() => this.#startOf(execution, attempt.startedAt)));
+    attempt.run(this.#host.around(() => this.#startOf(execution, attempt.startedAt)));
   }
 
-  #startOf(execution: Execution, startedAt: number): VertexStart {
-    const { run, nextStep: step } = this.#desk.cursor().checkpoint;
-    const id = idempotencyKey(run.graphId, run.runId, step, execution.vertexId, execution.item);
-    return {
-      type: "vertexStart",
-      runId: run.runId,
-      vertexId: execution.vertexId,
-      ...(execution.item === undefined
-        ? {}
-        : { item: execution.item, items: this.#itemsOf(execution.vertexId) }),
-      get vertexRunId() {
-        return vertexRunId(id, execution.generation);
-      },
-      step,
-      attempt: execution.failedAttempts.length + 1,
-      startedAt,
-    };
+  #startOf(x: Execution, startedAt: number): VertexStart {
+    const items = x.item === undefined ? undefined : this.#itemsOf(x.vertexId);
+    return vertexStart(this.#host.cursor().checkpoint, x, startedAt, items);
   }
 
   /** How many items a map vertex of this step has, recorded or still to be. */
   #itemsOf(vertexId: string): number {
-    const { maps } = this.#desk.cursor().checkpoint;
+    const { maps } = this.#host.cursor().checkpoint;
     const map = maps.get(vertexId) ?? this.#plan?.mapped.find((mapped) => mapped.vertexId === vertexId);
     return map?.count ?? 0;
   }
 
-  #port(key: string, x: Execution): Omit<BodyPort, "signal"> {
+  #port(key: string, x: Execution, attempt: () => Attempt): Omit<BodyPort, "signal" | "failed"> {
     const of = refOf(x);
+    const { runtime } = this.#engine;
     return {
-      record: (event) => {
-        this.#engine.measureOutput(
-          event.value,
-          `the result of once(${JSON.stringify(event.name)}) in vertex ${x.vertexId}`,
-        );
-        return this.#desk.durable(event);
-      },
+      now: () => this.#now(),
+      isBusy: () => this.#onces.areAtWork(key),
+      once: (name, run, failed) =>
+        this.#onces.use(key, name, {
+          ready: this.#returns.get(key)?.ready ??
+            (this.#host.mayStart() ? undefined : this.#host.confirmed()),
+          run,
+          failed,
+          recording: async (value) => {
+            const what = `the result of once(${JSON.stringify(name)}) in vertex ${x.vertexId}`;
+            this.#engine.measureOutput(value, what);
+            await this.#host.durable({ type: "once", ...of, name, value });
+            this.#attempts.get(key)?.recorded(name, value);
+          },
+          ended: () => {
+            this.#attempts.get(key)?.state.watch();
+            this.#host.wake();
+          },
+          late: () => attempt().info.late(`ended once(${JSON.stringify(name)})`),
+        }),
       open: (event, before) => {
         this.#engine.measureOutput(event.info, `the info of wait ${event.name} of vertex ${x.vertexId}`);
         this.#engine.measureOutput(event.continuation, `the continuation of vertex ${x.vertexId}`);
-        this.#desk.keep(event);
+        this.#host.keep(event);
         if (before !== undefined && this.#isOpen(key, before)) {
-          this.#desk.keep({ type: "closed", ...of, id: before, reason: "superseded" });
+          this.#host.keep({ type: "closed", ...of, id: before, reason: "superseded" });
         }
-        // The body is about to settle on it; if it goes on instead, the wait is recorded all the same.
-        const { runtime } = this.#engine;
-        runtime.macrotask(() => runtime.macrotask(() => this.#desk.wake()));
+        // The body is about to wait for it; if it goes on instead, the wait is recorded all the same.
+        runtime.macrotask(() => runtime.macrotask(() => this.#host.wake()));
       },
       refuse: (waitId, error) => this.#refuse(key, of, waitId, error),
-      emit: (name, data) =>
-        this.#desk.tell(() => ({
-          type: "emit",
-          runId: this.#desk.cursor().checkpoint.run.runId,
-          ...of,
-          name,
-          data,
-        })),
+      emit: (name, data) => {
+        const { runId } = this.#host.cursor().checkpoint.run;
+        const emit = () => this.#host.tell(() => ({ type: "emit", runId, ...of, name, data }));
+        const back = this.#returns.get(key);
+        if (back === undefined) emit();
+        else void back.ready.then(emit);
+      },
       log: (message, fields) => this.#engine.logger.info(message, fields),
+      rested: () => this.#host.wake(),
+      suspended: () => {
+        attempt().suspend();
+        const fact = this.#outcomes.suspended(x, attempt());
+        this.#suspended.set(key, fact);
+        this.#host.note(fact);
+        this.launch();
+      },
+      cameBack: () => this.#comeBack(key, of, attempt()),
     };
+  }
+
+  /** A body that was suspended goes on by itself: at once when that is not recorded yet, or is no more. */
+  #comeBack(key: string, of: { vertexId: string; item?: number }, attempt: Attempt): void {
+    if (this.#host.withdraw(this.#suspended.get(key)!)) {
+      this.#suspended.delete(key);
+      return attempt.goOn();
+    }
+    let goOn!: () => void;
+    const ready = new Promise<void>((resolve) => goOn = resolve);
+    const back: Return = { ready, goOn, isRecorded: false };
+    this.#returns.set(key, back);
+    void this.#host.durable({ type: "returned", ...of }).then(() => {
+      back.isRecorded = true;
+      this.launch();
+    });
+  }
+
+  /** The body of this key is at work again, or over. */
+  #awake(key: string): void {
+    if (!this.#suspended.delete(key)) return;
+    this.#returns.delete(key);
+    this.#attempts.get(key)?.goOn();
+  }
+
+  /** The body of an execution, if there is one, makes room for another one. */
+  #replace(key: string): void {
+    const attempt = this.#attempts.get(key);
+    this.#again.add(key);
+    if (attempt === undefined) return;
+    if (!this.#suspended.has(key)) this.#ranMs.set(key, attempt.ranMs);
+    this.#attempts.delete(key);
+    this.#suspended.delete(key);
+    this.#returns.delete(key);
+    const vertexId = attempt.info.vertex.id;
+    attempt.abandon(
+      new ContextError(`the body of vertex ${vertexId} runs again with what was recorded meanwhile`, {
+        vertexId,
+      }),
+      true,
+    );
   }
 
   /** The code no longer accepts an answer that it accepted: the wait opens again under a new id. */
   #refuse(key: string, of: { vertexId: string; item?: number }, waitId: string, error: unknown): void {
-    const x = this.#desk.cursor().checkpoint.executions.get(key);
+    const x = this.#host.cursor().checkpoint.executions.get(key);
     const wait = x?.waits.get(waitId);
     if (x === undefined || wait === undefined) return;
-    const { run, nextStep } = this.#desk.cursor().checkpoint;
+    const { run, nextStep } = this.#host.cursor().checkpoint;
     const id = idempotencyKey(run.graphId, run.runId, nextStep, of.vertexId, of.item);
     const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
     const newId = waitIdOf(run.runId, id, wait, refusals);
     const at = this.#now();
-    this.#desk.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
-    this.#stale.add(key);
+    this.#host.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
+    this.outdate([key]);
   }
 
   #settled(key: string, x: Execution, settlement: Settlement): void {
     this.#attempts.delete(key);
+    this.#suspended.delete(key);
+    this.#returns.delete(key);
     if (this.#ended) return;
-    const timedOut = settlement.kind === "failed" && settlement.phase === "timeout";
-    if (this.#stale.delete(key) && !timedOut) {
-      this.#again.add(key);
-      return this.#desk.wake();
+    if (settlement.kind === "failed" && settlement.phase === "timeout") {
+      this.#onces.drop(key, settlement.error as Error, true);
     }
-    const of = refOf(x);
-    const { startedAt, endedAt: at, attempt } = settlement;
-    const spentMs = x.spentMs + settlement.tookMs;
-    const fault = this.#faultOf(x, settlement);
-    if (fault !== undefined) {
-      this.#judge(key, x, fault, startedAt, spentMs);
-    } else if (settlement.kind === "suspended") {
-      this.#desk.note({ type: "suspended", ...of, startedAt, at, spentMs });
-    } else if (settlement.kind === "done") {
-      this.#desk.note({ type: "done", ...of, attempt, startedAt, at, output: settlement.output });
-    }
+    if (this.#outcomes.settled(x, settlement)) this.#again.add(key);
     this.launch();
   }
 
-  #faultOf(x: Execution, settlement: Settlement): Fault | undefined {
-    const { attempt } = settlement;
-    const edited = leafEdits(this.#desk.cursor().state);
-    if (edited !== undefined) {
-      const error = new ContextError(
-        `vertex ${x.vertexId} edited ${edited} of the state in place; the state is a snapshot, return a new value instead`,
-        { vertexId: x.vertexId, path: edited },
-      );
-      return { error, phase: "execute", attempt };
-    }
-    if (settlement.kind === "failed") return { error: settlement.error, phase: settlement.phase, attempt };
-    if (settlement.kind !== "done") return undefined;
-    try {
-      this.#engine.measureOutput(settlement.output, `the output of vertex ${x.vertexId}`);
-      return undefined;
-    } catch (error) {
-      return { error, phase: "serialize", attempt };
-    }
-  }
-
-  #judge(key: string, x: Execution, fault: Fault, startedAt: number, spentMs: number): void {
-    const { runtime, graph } = this.#engine;
-    const vertex = graph.vertices.get(x.vertexId)!;
-    const now = this.#now();
-    const verdict = judge(vertex, fault, { now, random: runtime.random(), spentMs });
-    if (verdict.kind === "failed") return this.#giveUp(x, fault, startedAt, verdict);
-    const of = refOf(x);
-    const { failure, nextAt } = verdict;
-    this.#desk.note({
-      type: "attempt_failed",
-      ...of,
-      at: now,
-      failure,
-      nextAt,
-      spentMs: verdict.spentMs,
-    });
-    this.#again.add(key);
-  }
-
-  #giveUp(
-    x: Execution,
-    fault: Fault,
-    startedAt = this.#engine.runtime.now(),
-    verdict = giveUp(this.#engine.graph.vertices.get(x.vertexId)!, fault),
-  ): void {
-    const of = refOf(x);
-    this.#desk.blame(executionKey(x.vertexId, x.item), verdict.error);
-    this.#desk.note({
-      type: "failed",
-      ...of,
-      startedAt,
-      at: this.#engine.runtime.now(),
-      failure: verdict.failure,
-      ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
-    });
-  }
-
   #now(): number {
-    return runTime(this.#engine.runtime, this.#desk.cursor().checkpoint.run);
+    return runTime(this.#engine.runtime, this.#host.cursor().checkpoint.run);
   }
 
   #isOpen(key: string, waitId: string): boolean {
-    const wait = this.#desk.cursor().checkpoint.executions.get(key)?.waits.get(waitId);
-    if (wait === undefined) return this.#desk.isOpening(waitId);
+    const wait = this.#host.cursor().checkpoint.executions.get(key)?.waits.get(waitId);
+    if (wait === undefined) return this.#host.isOpening(waitId);
     return wait.result === undefined && wait.closed === undefined;
   }
 }
@@ -359,27 +388,10 @@ interface Prepared {
   readonly attempt: Attempt;
 }
 
-/** Where bodies leave their facts. */
-export interface Desk<S> {
-  /** The run as far as it is durable. */
-  cursor(): Cursor<S>;
-  /** The newest revision of the run, and of those that it works for. */
-  readonly callers: Callers;
-  /** Notes a fact that is to be recorded soon. */
-  note(event: RecordEvent): void;
-  /** Notes a fact that can wait for the next record. */
-  keep(event: RecordEvent): void;
-  /** Notes a fact; resolves when it is durable. */
-  durable(event: OnceRecorded): Promise<void>;
-  wake(): void;
-  /** Whether this process is sure to own the run; otherwise the loop makes sure when it is woken. */
-  mayStart(): boolean;
-  /** Whether this wait was opened and is not recorded yet. */
-  isOpening(waitId: string): boolean;
-  /** Keeps a live error for the result of the call. */
-  blame(key: string, error: unknown): void;
-  /** Tells observers, if there are any, of an event. */
-  tell(event: () => RunEvent): void;
-  /** What runs a body within what observers put around it, if any does. */
-  around(start: () => VertexStart): ((body: () => unknown) => unknown) | undefined;
+/** A body that goes on by itself after it was suspended. */
+interface Return {
+  /** Resolves when it may act. */
+  readonly ready: Promise<void>;
+  readonly goOn: () => void;
+  isRecorded: boolean;
 }

@@ -1,4 +1,4 @@
-import type { OnceRecorded, WaitOpened } from "../checkpoint/records.ts";
+import type { WaitOpened } from "../checkpoint/records.ts";
 import type { Execution } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -13,28 +13,41 @@ export interface BodyInfo {
   /** The execution as recorded when the body begins. */
   readonly execution: Execution;
   readonly runtime: Runtime;
+  /** For how much longer than usual the body must be quiet before it is suspended, in milliseconds. */
+  readonly slowMs: number | undefined;
   /** The newest revision of the run, and of those that it works for. */
   readonly callers: Callers;
 }
 
-/** Where a body's facts go. */
+/** Where a body's facts go while it is at work. */
 export interface BodyPort {
-  /** The signal of this attempt. */
+  /** The signal of the body. */
   signal(): AbortSignal;
-  /** Resolves when the result is durable. */
-  record(event: OnceRecorded): Promise<void>;
+  /** The time at which waits are opened and judged. */
+  now(): number;
+  /** Runs `work` and has its result recorded under the name, unless that is under way; `failed` when there is none. */
+  once(name: string, run: (signal: AbortSignal) => Promise<unknown>, failed: (error: unknown) => void): void;
+  /** Whether a `once` of the execution is at work. */
+  isBusy(): boolean;
   /** Notes an opening; `before` is the id of the opening of the same name that it closes. */
   open(event: WaitOpened, before: string | undefined): void;
-  /** The code does not accept a recorded answer. */
+  /** The code does not accept a recorded answer: the body is abandoned and runs again. */
   refuse(waitId: string, error: unknown): void;
   emit(type: string, data: unknown): void;
   log(message: string, fields: Readonly<Record<string, unknown>>): void;
+  /** The body has misused its context, or has a value that cannot be stored: it fails, whatever it does. */
+  failed(error: unknown): void;
+  /** The body is at rest: results that have come may be recorded. */
+  rested(): void;
+  /** The body is suspended: it waits for nothing but open waits. */
+  suspended(): void;
+  /** A body that was suspended goes on by itself. */
+  cameBack(): void;
 }
 
 /** What a settled body was. */
 export type BodyEnd =
-  /** It opened a wait that stands. */
-  | { readonly kind: "paused" }
+  /** It interrupted itself. */
+  | { readonly kind: "interrupted" }
   /** Its own value or error counts. */
-  | { readonly kind: "free" }
-  | { readonly kind: "fault"; readonly error: unknown };
+  | { readonly kind: "free" };

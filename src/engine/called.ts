@@ -1,5 +1,6 @@
 import type { CheckpointLog } from "../checkpoint/log.ts";
 import { isSuperstepError } from "../errors.ts";
+import type { TaskContext } from "../model/context.ts";
 import type { RunCaller, RunRecord } from "../model/run.ts";
 import { sha256Hex } from "../runtime/hash.ts";
 import type { CatalogRow, Store } from "../store/store.ts";
@@ -24,6 +25,12 @@ export const CALLERS: unique symbol = Symbol.for("superstep.callers") as never;
 export function callersOf(caller: RunCaller | undefined): Callers | undefined {
   if (caller === undefined || !(CALLERS in caller)) return undefined;
   return () => caller[CALLERS] as readonly number[];
+}
+
+/** Keeps the caller of a run from being suspended while `work` for it goes on, where `caller` is its live context. */
+export function heldBy<T>(caller: RunCaller | undefined, work: Promise<T>): Promise<T> {
+  if (callersOf(caller) !== undefined) (caller as Partial<TaskContext>).hold?.(work.catch(() => {}));
+  return work;
 }
 
 /** How far the callers of a run are by what is stored of them: for work that no live context of theirs has asked for. */

@@ -14,6 +14,7 @@ import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
+import { releasedBodiesOf } from "./released_bodies.ts";
 import type { RunResult } from "./result.ts";
 import { runTime } from "./run_time.ts";
 import { pausedFailures } from "./step.ts";
@@ -39,6 +40,7 @@ export class Claims<S> {
     this.#engine = engine;
     this.#store = store;
     this.#loader = loader;
+    releasedBodiesOf(store).serve(engine.graph, (runId) => this.recoverOne(runId, {}));
   }
 
   /** Runs `claim` under a live owner id; again under a new one when the id turns out to have been buried. */

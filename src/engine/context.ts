@@ -1,7 +1,8 @@
 import { canonical } from "../checkpoint/canonical.ts";
-import { parseWith } from "../checkpoint/validate.ts";
 import type { WaitOpened } from "../checkpoint/records.ts";
-import { ContextError, isSuperstepError, WaitExpiredError } from "../errors.ts";
+import { parseWith } from "../checkpoint/validate.ts";
+import { isSuperstepError, WaitExpiredError } from "../errors.ts";
+import { refOf } from "../model/checkpoint.ts";
 import type {
   InterruptOptions,
   OnceContext,
@@ -13,32 +14,33 @@ import { type Duration, toMs } from "../model/durations.ts";
 import { isId } from "../model/ids.ts";
 import type { Schema } from "../model/schema.ts";
 import { openingKey, type OpeningName, type WaitDefinition, type WaitState } from "../model/wait.ts";
-import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
+import { mayBeHandledLater } from "../runtime/rejections.ts";
+import type { BodyInfo, BodyPort } from "./body.ts";
+import { BodyState } from "./body_state.ts";
 import { CALLERS } from "./called.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
-import { PauseSignal, Reactions, type Tracked } from "./pause.ts";
+import { InterruptSignal } from "./interrupt_signal.ts";
+import { WaitPromise } from "./wait_promise.ts";
+
+/** Under this the context of a body has its {@link BodyState}, for who observes bodies. */
+export const STATE: unique symbol = Symbol("superstep.state") as never;
 
 /**
  * What one run of a body sees.
  *
- * 1. Results recorded before the body began are delivered in the order of their numbers, whatever order they are asked
- *    for in; results that come later re-run the body instead.
- * 2. The n-th use of a name is its n-th opening. Opening the next one closes the one before.
- * 3. A fault in using the context fails the vertex even when the body swallows it, and so does a pause pause it.
- * 4. Nothing is accepted after the body has settled.
+ * 1. A wait that is open stays pending. Recorded results come in the order of their numbers; one that is recorded while the
+ *    body is at work is that of a `once`, whatever else is recorded runs the body again.
+ * 2. The n-th use of a name is its n-th opening. Opening the next one closes the one before, and is refused when the body
+ *    could not have got anything since.
  */
 export class BodyContext implements TaskContext {
-  readonly #body: BodyInfo;
+  #body: BodyInfo;
   readonly #port: BodyPort;
-  readonly #uses = new Map<string, number>();
-  readonly #onces = new Map<string, Promise<unknown>>();
-  /** Made with the first wait: most bodies have none. */
-  #reactions: Reactions | undefined;
-  readonly #opened: (Tracked<unknown> & Pick<OpeningName, "kind" | "name">)[] = [];
-  #deliverable: { readonly seq: number; deliver(): void }[] = [];
-  #interrupted = false;
-  #closed = false;
-  #fault: unknown;
+  readonly #state: BodyState;
+  readonly #uses = new Map<string, Use>();
+  /** The results of `once` by name; `undefined` where the body has used one that has none yet. */
+  readonly #once: Map<string, unknown>;
+  readonly #usedOnce = new Set<string>();
 
   readonly graphId: string;
   readonly runId: string;
@@ -59,6 +61,13 @@ export class BodyContext implements TaskContext {
     this.attempt = execution.failedAttempts.length + 1;
     if (execution.item !== undefined) this.item = execution.item;
     this.idempotencyKey = idempotencyKey(body.graphId, body.runId, body.step, vertex.id, execution.item);
+    this.#once = new Map(execution.once);
+    this.#state = new BodyState(body, port, resultsOf(execution));
+  }
+
+  /** Whether the body is at work. */
+  get [STATE](): BodyState {
+    return this.#state;
   }
 
   get signal(): AbortSignal {
@@ -75,41 +84,68 @@ export class BodyContext implements TaskContext {
   }
 
   once<T>(name: string, fn: (once: OnceContext) => T | Promise<T>, options: OnceOptions<T> = {}): Promise<T> {
-    this.#enter("once");
-    if (this.#onces.has(name)) {
-      throw new ContextError(
-        `vertex ${this.vertexId} used once(${
-          JSON.stringify(name)
-        }) twice in one body; give each its own name`,
+    const state = this.#state;
+    if (!state.enter("once")) return never();
+    const shown = typeof name === "string" ? JSON.stringify(name) : String(name);
+    if (typeof name !== "string" || name === "" || !name.isWellFormed()) {
+      throw state.misuse(
+        `vertex ${this.vertexId} used once with the name ${shown}; give it a text of whole characters`,
       );
     }
-    const { once } = this.#body.execution;
-    const what = `the result of once(${JSON.stringify(name)}) in vertex ${this.vertexId}`;
-    const result: Promise<T> = once.has(name)
-      ? Promise.resolve(once.get(name) as T).then((value) => check(options.schema, value, what))
-      : this.#runOnce(name, fn, options, what);
+    if (this.#usedOnce.has(name)) {
+      throw state.misuse(
+        `vertex ${this.vertexId} used once(${shown}) twice in one body; give each its own name`,
+      );
+    }
+    this.#usedOnce.add(name);
+    const what = `the result of once(${shown}) in vertex ${this.vertexId}`;
+    const key = onceKey(name);
+    const result = new Promise<T>((resolve, reject) => {
+      state.deliveries.ask(key, () => {
+        try {
+          resolve(check(options.schema, this.#once.get(name) as T, what));
+        } catch (error) {
+          reject(state.fault(error));
+        }
+        state.watch();
+      });
+      if (state.deliveries.has(key)) return state.watch();
+      const idempotencyKey = `${this.idempotencyKey}/once=${name}`;
+      const run = async (signal: AbortSignal) => {
+        const value = await state.inOnce(name, () => fn({ signal, idempotencyKey }));
+        return check(options.schema, canonical(value, what) as T, what);
+      };
+      this.#port.once(name, run, (error) => {
+        if (!state.isLive) return;
+        state.deliveries.forget(key);
+        state.got();
+        reject(isRefusal(error) ? state.fault(error) : error);
+        state.watch();
+      });
+    });
     result.catch(() => {});
-    this.#onces.set(name, result);
     return result;
   }
 
-  async #runOnce<T>(
-    name: string,
-    fn: (once: OnceContext) => T | Promise<T>,
-    options: OnceOptions<T>,
-    what: string,
-  ): Promise<T> {
-    const result = await fn({ signal: this.signal, idempotencyKey: `${this.idempotencyKey}/once=${name}` });
-    const value = this.#storable(() => check(options.schema, canonical(result, what) as T, what));
-    await this.#port.record({ type: "once", ...this.#of(), name, value });
-    return value;
+  /** The run was released. */
+  release(body: BodyInfo): void {
+    this.#body = body;
+  }
+
+  /** The result of a `once` was recorded while the body is at work. */
+  recorded(name: string, value: unknown): void {
+    if (!this.#state.isLive) return;
+    this.#once.set(name, value);
+    this.#state.deliveries.add(onceKey(name));
+    this.#state.watch();
   }
 
   sleep(name: string, until: Duration | Date): Promise<void> {
-    this.#enter("sleep");
+    if (!this.#state.enter("sleep")) return never();
+    this.#state.checkOutsideOnce("sleep");
     this.#named("sleep", name);
     if (until === undefined) {
-      throw this.#misuse(
+      throw this.#state.misuse(
         `sleep in vertex ${this.vertexId} takes a name and a time; write ctx.sleep("reminder", ${
           JSON.stringify(name)
         })`,
@@ -123,18 +159,19 @@ export class BodyContext implements TaskContext {
   }
 
   waitFor<T>(wait: WaitDefinition<T>, options: WaitForOptions = {}): Promise<T> {
-    this.#enter("waitFor");
+    if (!this.#state.enter("waitFor")) return never();
+    this.#state.checkOutsideOnce("waitFor");
     if (typeof wait?.name !== "string") {
-      throw this.#misuse(
+      throw this.#state.misuse(
         `waitFor in vertex ${this.vertexId} was given ${
           JSON.stringify(wait) ?? String(wait)
         }; give what defineWait returned`,
       );
     }
-    const declared = this.#body.vertex.waits.get(wait.name);
-    if (declared === undefined) {
-      const names = [...this.#body.vertex.waits.keys()].join(", ");
-      throw this.#misuse(
+    const { waits } = this.#body.vertex;
+    if (!waits.has(wait.name)) {
+      const names = [...waits.keys()].join(", ");
+      throw this.#state.misuse(
         `vertex ${this.vertexId} waits for ${JSON.stringify(wait.name)}, which its \`waits\` do not declare` +
           ` (declared: ${
             names === "" ? "none" : names
@@ -160,95 +197,60 @@ export class BodyContext implements TaskContext {
     return this.#id({ kind: "answer", name, ...(key === undefined ? {} : { key }), n });
   }
 
+  hold<T>(work: Promise<T>): Promise<T> {
+    if (this.#state.enter("hold")) this.#state.hold(work);
+    return work;
+  }
+
   interrupt(info?: unknown, options: InterruptOptions = {}): never {
-    this.#enter("interrupt");
+    if (!this.#state.enter("interrupt")) throw new InterruptSignal();
+    this.#state.checkOutsideOnce("interrupt");
     const past = this.#interrupts();
-    const open = past.find((w) => w.result === undefined && w.closed === undefined);
-    const n = past.length + 1;
-    const opening = { kind: "interrupt", name: INTERRUPT, n } as const;
-    const id = open?.id ?? this.#id(opening);
-    this.#interrupted = true;
-    if (open === undefined) {
-      const openedAt = this.#body.runtime.now();
-      this.#open(opening, id, openedAt, {
-        ...(info === undefined ? {} : {
-          info: this.#storable(() => canonical(info, `the info of an interrupt of vertex ${this.vertexId}`)),
-        }),
+    const isOpen = past.some((w) => w.result === undefined && w.closed === undefined);
+    if (!isOpen && !this.#state.isInterrupted) {
+      const opening = { kind: "interrupt", name: INTERRUPT, n: past.length + 1 } as const;
+      const openedAt = this.#port.now();
+      const what = `an interrupt of vertex ${this.vertexId}`;
+      const { continuation, deadline } = options;
+      this.#open(opening, this.#id(opening), openedAt, {
+        ...(info === undefined ? {} : { info: this.#storable(() => canonical(info, `the info of ${what}`)) }),
         ...("continuation" in options
-          ? {
-            continuation: this.#storable(() =>
-              canonical(options.continuation, `the continuation of vertex ${this.vertexId}`)
-            ),
-          }
+          ? { continuation: this.#storable(() => canonical(continuation, `the continuation of ${what}`)) }
           : {}),
-        ...(options.deadline === undefined
-          ? {}
-          : { due: this.#due(options.deadline, openedAt, "the deadline of an interrupt") }),
+        ...(deadline === undefined ? {} : { due: this.#due(deadline, openedAt, `the deadline of ${what}`) }),
       });
     }
-    throw new PauseSignal(id);
+    this.#state.interrupted();
+    throw new InterruptSignal();
   }
 
   answer<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined {
-    this.#enter("answer");
+    if (!this.#state.enter("answer")) return undefined;
     const latest = this.#interrupts().findLast((w) => w.result !== undefined);
-    if (latest?.result?.kind === "expired") {
-      throw new WaitExpiredError(INTERRUPT, latest.id);
-    }
+    if (latest?.result?.kind === "expired") throw expiry(latest);
     if (latest?.result?.kind !== "answered") return undefined;
     const { value } = latest.result;
     try {
       return { value: check(schema, value, `the answer to the interrupt of vertex ${this.vertexId}`) as T };
     } catch (error) {
       this.#port.refuse(latest.id, error);
-      throw this.#note(error);
+      throw error;
     }
   }
 
   continuation<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined {
-    this.#enter("continuation");
-    const latest = this.#interrupts().findLast((w) => "continuation" in w);
-    if (latest === undefined) return undefined;
+    if (!this.#state.enter("continuation")) return undefined;
+    const latest = this.#interrupts().at(-1);
+    if (latest === undefined || !("continuation" in latest)) return undefined;
     return { value: check(schema, latest.continuation, `the continuation of vertex ${this.vertexId}`) as T };
   }
 
   emit(type: string, data?: unknown): void {
-    if (!this.#closed) this.#port.emit(type, data);
+    if (this.#state.enter("emit")) this.#port.emit(type, data);
   }
 
   log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
     this.#port.log(message, { runId: this.runId, vertexId: this.vertexId, attempt: this.attempt, ...fields });
-  }
-
-  /** Ends the body, which has returned or thrown: what it was. Every `once` that has begun is finished first. */
-  settle(returned: boolean): BodyEnd | Promise<BodyEnd> {
-    this.#reactions?.moved();
-    if (returned) this.#noteForgotten();
-    if (this.#onces.size === 0) return this.#end();
-    return Promise.allSettled(this.#onces.values()).then(() => this.#end());
-  }
-
-  #end(): BodyEnd {
-    this.#closed = true;
-    if (this.#fault !== undefined) return { kind: "fault", error: this.#fault };
-    return { kind: this.#interrupted || this.#opened.some((o) => o.stands()) ? "paused" : "free" };
-  }
-
-  /** A wait that nobody awaits would let the body go on as if it had been answered. */
-  #noteForgotten(): void {
-    const forgotten = this.#opened.find((o) => o.forgotten());
-    if (forgotten === undefined) return;
-    const [what, call] = forgotten.kind === "timer" ? ["sleep", "sleep"] : ["wait", "waitFor"];
-    this.#misuse(
-      `vertex ${this.vertexId} ended without awaiting its ${what} ${
-        JSON.stringify(forgotten.name)
-      }; write \`await ctx.${call}(…)\``,
-    );
-  }
-
-  /** Ends the body at once: whatever it still does is ignored. */
-  abandon(): void {
-    this.#closed = true;
   }
 
   #use<T>(
@@ -256,57 +258,50 @@ export class BodyContext implements TaskContext {
     describe: (openedAt: number) => Pick<WaitOpened, "due" | "info">,
     value: (recorded: unknown) => T,
   ): Promise<T> {
-    const use = openingKey({ ...which, n: 0 });
-    const n = (this.#uses.get(use) ?? 0) + 1;
-    this.#uses.set(use, n);
+    const key = openingKey({ ...which, n: 0 });
+    const before = this.#uses.get(key);
+    const n = (before?.n ?? 0) + 1;
     const opening = { ...which, n };
     const id = this.#id(opening);
     const wait = this.#body.execution.waits.get(id);
-    this.#reactions ??= new Reactions();
-    const tracked = this.#reactions.track<T>();
+    if (before?.openedIn === this.#state.turn) {
+      throw this.#state.misuse(
+        which.kind === "timer"
+          ? `vertex ${this.vertexId} opened two timers named ${which.name} side by side; give each its own name`
+          : `vertex ${this.vertexId} opened the wait ${which.name} twice side by side; give each its own \`key\``,
+      );
+    }
+    const isOpen = wait === undefined || (wait.result === undefined && wait.closed === undefined);
+    const { promise, resolve, reject } = WaitPromise.make<T>(() => isOpen && this.#state.awaited());
+    promise.ignoreRejection();
+    this.#uses.set(key, { n, openedIn: wait === undefined ? this.#state.turn : undefined });
     if (wait?.result !== undefined) {
-      this.#deliver(wait, tracked, value);
-      return tracked.promise;
+      this.#state.deliveries.ask(id, () => {
+        this.#deliver(wait, (result) => resolve(value(result)), reject);
+        this.#state.watch();
+      });
+      this.#state.watch();
     }
     if (wait === undefined) {
-      const openedAt = this.#body.runtime.now();
+      const openedAt = this.#port.now();
       this.#open(opening, id, openedAt, describe(openedAt));
     }
-    // One that a later opening has closed lost its race when the body first ran; its pause stands for nothing.
-    if (wait?.closed === undefined) {
-      this.#opened.push({ ...tracked as Tracked<unknown>, kind: which.kind, name: which.name });
-    }
-    this.#body.runtime.macrotask(() => {
-      if (!this.#closed) tracked.pause(new PauseSignal(id));
-    });
-    return tracked.promise;
+    if (isOpen) this.#state.opened({ promise, kind: which.kind, name: which.name });
+    return promise;
   }
 
-  #deliver<T>(wait: WaitState, tracked: Tracked<T>, value: (recorded: unknown) => T): void {
-    const deliver = () => {
-      const result = wait.result!;
-      if (result.kind === "expired") return tracked.reject(new WaitExpiredError(wait.name, wait.id));
-      if (result.kind === "fired") return tracked.resolve(value(undefined));
-      const schema = this.#body.vertex.waits.get(wait.name)?.schema;
-      try {
-        tracked.resolve(value(check(schema, result.value, `the answer to wait ${wait.name}`)));
-      } catch (error) {
-        this.#port.refuse(wait.id, error);
-        tracked.reject(this.#note(error));
-      }
-    };
-    if (this.#deliverable.length === 0) queueMicrotask(() => this.#deliverAll());
-    this.#deliverable.push({ seq: wait.seq!, deliver });
-  }
-
-  /** In the order of recording, far enough apart that a reaction to the first result runs before the second comes. */
-  async #deliverAll(): Promise<void> {
-    const ready = this.#deliverable.sort((a, b) => a.seq - b.seq);
-    this.#deliverable = [];
-    for (const [i, { deliver }] of ready.entries()) {
-      if (i > 0) { for (let tick = 0; tick < DELIVERY_SPACING; tick++) await undefined; }
-      deliver();
+  #deliver(wait: WaitState, resolve: (value: unknown) => void, reject: (error: unknown) => void): void {
+    const result = wait.result!;
+    if (result.kind === "expired") return reject(expiry(wait));
+    if (result.kind === "fired") return resolve(undefined);
+    const schema = this.#body.vertex.waits.get(wait.name)?.schema;
+    let value: unknown;
+    try {
+      value = check(schema, result.value, `the answer to wait ${wait.name}`);
+    } catch (error) {
+      return this.#port.refuse(wait.id, error);
     }
+    resolve(value);
   }
 
   #open(
@@ -317,8 +312,9 @@ export class BodyContext implements TaskContext {
   ): void {
     const { n } = opening;
     const before = n > 1 ? this.#id({ ...opening, n: n - 1 }) : undefined;
+    const of = refOf(this.#body.execution);
     this.#storable(() =>
-      this.#port.open({ type: "opened", ...this.#of(), id, ...opening, openedAt, ...more }, before)
+      this.#port.open({ type: "opened", ...of, id, ...opening, openedAt, ...more }, before)
     );
   }
 
@@ -334,7 +330,7 @@ export class BodyContext implements TaskContext {
   #due(until: Duration | Date, openedAt: number, what: string): number {
     const at = until instanceof Date ? until.getTime() : openedAt + (toMs(until) ?? NaN);
     if (Number.isFinite(at)) return at;
-    throw this.#misuse(
+    throw this.#state.misuse(
       `${what} in vertex ${this.vertexId} is ${
         String(until)
       }, not a time; use milliseconds, a text such as "30s", or a Date`,
@@ -343,7 +339,7 @@ export class BodyContext implements TaskContext {
 
   #named(what: string, name: unknown): void {
     if (isId(name)) return;
-    throw this.#misuse(
+    throw this.#state.misuse(
       `${what} in vertex ${this.vertexId} has the name ${
         JSON.stringify(name)
       }; use letters, digits and . _ : -`,
@@ -354,39 +350,46 @@ export class BodyContext implements TaskContext {
     try {
       return make();
     } catch (error) {
-      const refused = isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE");
-      throw refused ? this.#note(error) : error;
+      throw isRefusal(error) ? this.#state.fault(error) : error;
     }
   }
+}
 
-  #misuse(problem: string): unknown {
-    return this.#note(new ContextError(problem, { vertexId: this.vertexId }));
-  }
+/** Whether a value cannot be stored: that is a fault of the body, whatever it makes of it. */
+function isRefusal(error: unknown): boolean {
+  return isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE");
+}
 
-  #note(error: unknown): unknown {
-    this.#fault ??= error;
-    return error;
-  }
-
-  #enter(what: string): void {
-    if (!this.#closed) return this.#reactions?.moved();
-    throw new ContextError(
-      `ctx.${what} was called after the body of vertex ${this.vertexId} had settled or its attempt had ended; await it inside the body`,
-      { vertexId: this.vertexId },
-    );
-  }
-
-  #of(): { readonly vertexId: string; readonly item?: number } {
-    return this.item === undefined
-      ? { vertexId: this.vertexId }
-      : { vertexId: this.vertexId, item: this.item };
-  }
+/** One name of waits or timers. */
+interface Use {
+  readonly n: number;
+  /** The turn of the body in which it was opened for the first time; `undefined` when that was an earlier body. */
+  readonly openedIn: number | undefined;
 }
 
 const INTERRUPT = "interrupt";
 
-/** Microtasks between two deliveries: more than an `await` through a few wrappers takes. */
-const DELIVERY_SPACING = 16;
+/** Calls `told` whenever the body of this context comes to wait for nothing but open waits, and when it goes on by itself. */
+export function whenAtRest(ctx: TaskContext, told: (resting: boolean) => void): void {
+  if (ctx instanceof BodyContext) ctx[STATE].onRest = told;
+}
+
+const onceKey = (name: string) => `once=${name}`;
+
+/** The keys of the results of an execution, in the order of their numbers. */
+function resultsOf({ waits, once, onceSeq }: BodyInfo["execution"]): string[] {
+  const results = [...once.keys()].map((name) => ({ key: onceKey(name), seq: onceSeq?.get(name) ?? 0 }));
+  for (const { id, seq } of waits.values()) if (seq !== undefined) results.push({ key: id, seq });
+  return results.sort((a, b) => a.seq - b.seq).map(({ key }) => key);
+}
+
+function expiry({ name, id }: WaitState): WaitExpiredError {
+  return mayBeHandledLater(new WaitExpiredError(name, id));
+}
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {});
+}
 
 function check<T>(schema: Schema<unknown, T> | undefined, value: T, what: string): T;
 function check(schema: Schema | undefined, value: unknown, what: string): unknown;

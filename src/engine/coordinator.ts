@@ -39,12 +39,17 @@ export class Coordinator<S> implements OwnedRun {
   readonly #latch = new Latch();
   readonly #bodies: Bodies<S>;
   readonly #durable = new Map<RecordEvent, () => void>();
+  readonly #confirming: (() => void)[] = [];
   readonly #errors = new Map<string, unknown>();
   #facts: RecordEvent[] = [];
+  /** How many of them are in the append under way. */
+  #appending = 0;
   #absent: string | undefined;
   #first: Command | undefined;
   #cursor: Cursor<S>;
   #timer: Timer | undefined;
+  /** The time at which facts were judged last. */
+  #judgedAt = -Infinity;
   #claiming = false;
   #poked = false;
   #lost: OwnershipLostError | undefined;
@@ -78,10 +83,21 @@ export class Coordinator<S> implements OwnedRun {
           this.#facts.push(event);
           this.#latch.set();
         }),
+      withdraw: (event) => {
+        const index = this.#facts.indexOf(event);
+        if (index < this.#appending) return false;
+        this.#facts.splice(index, 1);
+        return true;
+      },
       wake: () => this.#latch.set(),
       mayStart: () => !this.#owner.isOverdue(),
+      confirmed: () =>
+        new Promise((resolve) => {
+          this.#confirming.push(resolve);
+          this.#latch.set();
+        }),
       isOpening: (waitId) => this.#facts.some((e) => e.type === "opened" && e.id === waitId),
-      blame: (key, error) => this.#errors.set(key, error),
+      keepError: (key, error) => this.#errors.set(key, error),
       tell: (event) => {
         if (this.#observers().length > 0) this.#tell(event());
       },
@@ -160,12 +176,16 @@ export class Coordinator<S> implements OwnedRun {
       const again = this.#bodies.takeAgain();
       const command = this.#first ?? await this.#flush();
       this.#first = undefined;
-      if (command.kind === "stop") return;
+      if (command.kind === "stop") {
+        if (this.#cursor.checkpoint.run.status === "interrupted") this.#bodies.leave();
+        return;
+      }
       if (this.#aborted !== undefined) return await this.#leave(this.#aborted.reason);
       this.#bodies.queue(again);
       // A process that was frozen past its lease must not start what another one may be at work on.
       if (this.#owner.isOverdue()) await this.#owner.beat();
       if (this.#lost !== undefined) throw this.#lost;
+      for (const confirm of this.#confirming.splice(0)) confirm();
       this.#bodies.launch();
       this.#arm();
       if (!this.#latch.take()) await this.#latch.wait();
@@ -183,15 +203,22 @@ export class Coordinator<S> implements OwnedRun {
         await this.#refresh();
       }
       const { checkpoint, mailbox, state } = this.#cursor;
-      const now = runTime(this.#engine.runtime, checkpoint.run);
-      const taken = takeIn(checkpoint, mailbox.content, this.#facts, now);
+      const now = this.#judgedAt = runTime(this.#engine.runtime, checkpoint.run);
+      const taken = takeIn(
+        checkpoint,
+        mailbox.content,
+        this.#facts,
+        now,
+        (key) => this.#bodies.isAtRest(key),
+      );
       const { graph, rules } = this.#engine;
       const limits = this.#limits;
-      const decided = transition({ graph, checkpoint, state, rules, limits, now }, taken.events);
+      const busy = this.#bodies.onceAtWork;
+      const decided = transition({ graph, checkpoint, state, rules, limits, now, busy }, taken.events);
       if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) {
         return decided.command;
       }
-      const before = this.#facts.length;
+      this.#appending = this.#facts.length;
       try {
         const { events, checkpoint, next, command } = decided;
         const appending = this.#engine.log.append(this.#cursor, {
@@ -206,15 +233,17 @@ export class Coordinator<S> implements OwnedRun {
         });
         // Selecting is pure, so it need not wait for the record that it follows from.
         if (command.kind === "begin") {
-          this.#bodies.foresee(checkpoint, next === undefined ? state : next.state);
+          this.#bodies.prepareNextStep(checkpoint, next === undefined ? state : next.state);
         }
         const cursor = await appending;
-        this.#facts.splice(0, before);
+        this.#facts.splice(0, this.#appending);
+        this.#appending = 0;
         this.#claiming = false;
         for (const [key, error] of decided.errors) this.#errors.set(key, error);
         this.#recorded(cursor, decided.events, taken.rerun);
         return decided.command;
       } catch (error) {
+        this.#appending = 0;
         if (!isSuperstepError(error, "MAILBOX_CONFLICT") || this.#claiming) throw error;
         await this.#refresh();
       }
@@ -248,6 +277,7 @@ export class Coordinator<S> implements OwnedRun {
         this.#durable.delete(event);
       }
     }
+    this.#bodies.settled(events);
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
     if (rerun.length > 0) this.#rerun(events, rerun);
     if (this.#observers().length === 0) return;
@@ -271,8 +301,8 @@ export class Coordinator<S> implements OwnedRun {
     this.#timer = undefined;
     const { checkpoint } = this.#cursor;
     const { run } = checkpoint;
-    // A backoff that has passed is at work already, or waits for a free place.
-    const next = nextDue(checkpoint, runTime(this.#engine.runtime, run));
+    // What was due then is at work already, or waits for a free place, or for its body to come to rest.
+    const next = nextDue(checkpoint, this.#judgedAt);
     const due = Math.min(next ?? Infinity, run.deadline ?? Infinity);
     if (due === Infinity) return;
     this.#timer = this.#engine.runtime.wakeAt(due, () => this.#latch.set());

@@ -1,6 +1,6 @@
 import { evolve } from "../checkpoint/evolve.ts";
-import type { Mailbox } from "../checkpoint/mailbox.ts";
-import type { RecordEvent, WaitResolved } from "../checkpoint/records.ts";
+import { isStillSuspended, type Mailbox } from "../checkpoint/mailbox.ts";
+import type { RecordEvent, Returned, WaitResolved } from "../checkpoint/records.ts";
 import type { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey, refOf } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
@@ -9,22 +9,31 @@ import type { WaitResult, WaitState } from "../model/wait.ts";
 /**
  * What the mailbox and the clock add to the facts of a record. Pure.
  *
- * 1. An accepted answer always becomes a result, also when a body has settled or closed its wait in the same record:
- *    the outcome of that body is not durable yet, so it is dropped and the body runs again.
- * 2. Results of one record are numbered by the time they were accepted or due, then by name.
- * 3. A cancellation and a passed deadline come last: what became known before them stays known.
- * 4. What a body opens that misuses its context, and fails for that in the same record, is never opened: nobody awaits it.
+ * 1. Results are taken in for executions whose body is at rest. A body that is at work is let come to rest first.
+ * 2. An accepted answer always becomes a result before its wait closes: when a body has settled or closed the wait in the
+ *    same record, its outcome is not durable yet, so it is dropped and the body runs again.
+ * 3. Results of one record are numbered by the time they were accepted or due, then by name.
+ * 4. A cancellation and a passed deadline come last: what became known before them stays known.
+ * 5. What a body opens that misuses its context, and fails for that in the same record, is never opened: nobody awaits it.
  */
 export function takeIn(
   checkpoint: Checkpoint,
   mailbox: Mailbox,
   given: readonly RecordEvent[],
   now: number,
+  isAtRest: (key: string) => boolean = () => true,
 ): { readonly events: readonly RecordEvent[]; readonly rerun: readonly string[] } {
   const facts = withoutMisused(given);
-  const results = resultsDue(checkpoint, mailbox, facts, now);
-  const rerun = results.length === 0 ? NONE : results.map((r) => executionKey(r.vertexId, r.item));
+  const closing = new Set(facts.flatMap((e) => e.type === "closed" ? [e.id] : []));
+  const results = resultsDue(checkpoint, mailbox, facts, now).filter((r) =>
+    closing.has(r.id) || isAtRest(executionKey(r.vertexId, r.item))
+  );
+  const returned = returnsOf(checkpoint, mailbox);
+  const rerun = results.length + returned.length === 0
+    ? NONE
+    : [...results, ...returned].map((r) => executionKey(r.vertexId, r.item));
   const events = results.length === 0 ? [...facts] : [...without(facts, results, rerun), ...results];
+  events.push(...returned);
 
   const { deadline, status } = checkpoint.run;
   if (status === "running" || facts.some((e) => e.type === "claimed")) {
@@ -34,6 +43,18 @@ export function takeIn(
     }
   }
   return { events, rerun: rerun.length < 2 ? rerun : [...new Set(rerun)] };
+}
+
+/** The executions that are to run again since a body of theirs came back, each once. */
+function returnsOf(checkpoint: Checkpoint, { returns = [] }: Mailbox): Returned[] {
+  const found = new Map<string, Returned>();
+  for (const posted of returns) {
+    if (!isStillSuspended(checkpoint, posted)) continue;
+    const { slow } = posted;
+    const event: Returned = { type: "returned", ...refOf(posted), posted: true };
+    found.set(executionKey(posted.vertexId, posted.item), slow === undefined ? event : { ...event, slow });
+  }
+  return [...found.values()];
 }
 
 /** The facts but for what was opened, and closed by that, in bodies that misused their context. */
@@ -49,7 +70,7 @@ function withoutMisused(facts: readonly RecordEvent[]): readonly RecordEvent[] {
 
 const MISUSE: ContextError["code"] = "CONTEXT";
 
-/** The facts but for what is told by a body that has not seen these results. */
+/** Drops the outcomes of bodies that ran without these results. */
 function without(
   facts: readonly RecordEvent[],
   results: readonly WaitResolved[],

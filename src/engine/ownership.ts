@@ -64,6 +64,11 @@ export class Ownership implements OwnOwners {
     for (const listener of this.#listeners) listener(runId);
   }
 
+  /** Whether anybody in this process looks for runs that are due, as a worker does. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Calls `listener` when something in this process may have made a run due. A hint: nothing may rely on it. */
   listen(listener: (runId: string) => void): () => void {
     this.#listeners.add(listener);

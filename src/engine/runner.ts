@@ -18,6 +18,7 @@ import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inbox
 import { runIdOf } from "./ids.ts";
 import { checkOptions } from "./known.ts";
 import { Loader } from "./loader.ts";
+import { heldBy } from "./called.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
@@ -108,15 +109,15 @@ export class Runner<S, I = unknown> {
     return await svg(this.topology(), { status: await this.#statuses(runId) });
   }
 
-  /** How the vertices of a run stand; without a run they do not stand anyhow. */
+  /** Status by vertex id; empty without a run. */
   async #statuses(runId: string | undefined): Promise<Readonly<Record<string, ExecutionStatus>>> {
     if (runId === undefined) return {};
     return statusesOf((await this.#loader.load(checkedRunId(runId, "draw"), { state: false })).checkpoint);
   }
 
   /** Starts a run and waits until it is over or interrupted: `(await start(input, options)).result()`. */
-  async run(input: I, options: StartOptions = {}): Promise<RunResult<S>> {
-    return await (await this.start(input, options)).result();
+  run(input: I, options: StartOptions = {}): Promise<RunResult<S>> {
+    return heldBy(options.caller, this.start(input, options).then((handle) => handle.result()));
   }
 
   /**
@@ -125,12 +126,15 @@ export class Runner<S, I = unknown> {
    * @throws {ValidationError} the schema refuses the input
    * @throws {RunExistsError} the id is taken by another run
    */
-  async start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
+  start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
+    return heldBy(options.caller, this.#start(input, options));
+  }
+
+  async #start(input: I, options: StartOptions): Promise<RunHandle<S>> {
     checkOptions("start", options);
-    const given = settingsOf("start", options);
     const { created, state } = beginning(this.#engine, "start", input, options);
     const { runId, caller } = created;
-    const settings = caller === undefined ? given : await this.#claims.located(given, caller);
+    const settings = await this.#claims.located(settingsOf("start", options), caller);
     try {
       return await this.#claims.asOwner((owner) =>
         Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state)
@@ -171,7 +175,11 @@ export class Runner<S, I = unknown> {
    * @throws {ResumeTerminalError} it is over
    * @throws {AnswerError} an answer given here is not accepted
    */
-  async resume<A = unknown>(runId: string, options: ResumeOptions<A> = {}): Promise<RunResult<S>> {
+  resume<A = unknown>(runId: string, options: ResumeOptions<A> = {}): Promise<RunResult<S>> {
+    return heldBy(options.caller, this.#resume(runId, options));
+  }
+
+  async #resume<A>(runId: string, options: ResumeOptions<A>): Promise<RunResult<S>> {
     checkedRunId(runId, "resume");
     checkOptions("resume", options);
     const settings = settingsOf("resume", options);
@@ -243,8 +251,7 @@ export class Runner<S, I = unknown> {
    *
    * Runs that worked for those under way, as those of `Subgraph` do, are forked with it, each as of the last record that it
    * had when the record of this revision was written: what they came to later is done again, and asked again. They need an
-   * id that is derived from `ctx.idempotencyKey`. One that gets another input, from the state given, is begun anew; so is
-   * one that was purged, or whose history was cut off there or was written before histories told of this.
+   * id that is derived from `ctx.idempotencyKey`. One that gets another input, or is no longer stored there, is begun anew.
    *
    * @returns The id of the new run. The same fork under the same id is the same run.
    * @throws {CheckpointNotFoundError} there is no such run or revision
@@ -311,7 +318,7 @@ export class Runner<S, I = unknown> {
     return viewOf(this.#engine.graph, this.#engine.rules, cursor);
   }
 
-  /** The run record alone; works also when the state cannot be decoded. */
+  /** The run record alone; also when the state cannot be decoded. */
   async status(runId: string): Promise<RunRecord> {
     const cursor = await this.#engine.log.load(checkedRunId(runId, "status"), { state: false });
     if (cursor === undefined) throw new CheckpointNotFoundError(runId);

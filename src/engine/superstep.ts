@@ -35,6 +35,8 @@ export interface Situation<S> {
   readonly limits: Limits;
   /** The time at which the facts are judged. */
   readonly now: number;
+  /** Whether work is going on that outlives its body, as the function of a `once` does. */
+  readonly busy?: boolean;
 }
 
 /** The limits that decide whether a run goes on in this process. */
@@ -218,7 +220,7 @@ class Core<S> {
   /** The step is unsettled: work goes on, or the process waits for a timer, or the run is released. */
   #idle(): void {
     const runnable = this.#vertices().some((v) => hasPending(this.#checkpoint, v));
-    if (runnable) return;
+    if (runnable || this.#at.busy === true) return;
     const until = nextDue(this.#checkpoint);
     if (until !== undefined && until - this.#at.now <= inlineMs(this.#checkpoint, this.#at.limits)) {
       this.#command = { kind: "sleep", until };
@@ -273,7 +275,9 @@ export function nextDue({ executions, run }: Checkpoint, after = -Infinity): num
     for (const wait of x.waits.values()) {
       if (wait.due === undefined || wait.result !== undefined || wait.closed !== undefined) continue;
       // It is for the caller of a run to say what has expired.
-      if (wait.kind === "timer" || run.caller === undefined) due = Math.min(due, wait.due);
+      if (wait.due > after && (wait.kind === "timer" || run.caller === undefined)) {
+        due = Math.min(due, wait.due);
+      }
     }
   }
   return due === Infinity ? undefined : due;

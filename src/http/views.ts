@@ -112,6 +112,7 @@ const SHOWN: {
   closed: { plain: ["id", "reason"] },
   reopened: { plain: ["id", "newId", "at"] },
   suspended: { plain: ["startedAt", "at", "spentMs"] },
+  returned: { plain: ["posted"] },
   done: { plain: ["attempt", "startedAt", "at"], values: ["output"] },
   failed: { plain: ["startedAt", "at", "handler"] },
   folded: { plain: ["finish"] },

@@ -40,7 +40,7 @@ export interface MapRecord {
 }
 
 /**
- * `pending`: to run · `suspended`: its body has settled on open waits · `backoff`: between two attempts · `done` ·
+ * `pending`: to run · `suspended`: its body waits for nothing but open waits · `backoff`: between two attempts · `done` ·
  * `failed`: for good, under its policy.
  */
 export type ExecutionStatus = "pending" | "suspended" | "backoff" | "done" | "failed";
@@ -60,12 +60,16 @@ export interface Execution extends ExecutionRef {
   readonly spentMs: number;
   /** Results of `ctx.once` by name. */
   readonly once: ReadonlyMap<string, unknown>;
+  /** Their numbers among all results; those recorded before results of `once` were numbered have none. */
+  readonly onceSeq?: ReadonlyMap<string, number>;
   /** Every opening of every wait, by id, in order of opening. */
   readonly waits: ReadonlyMap<string, WaitState>;
-  /** How many results have been numbered. */
+  /** How many results of waits, timers and `once` have been numbered. */
   readonly results: number;
   /** How many refusals have changed the id of an opening, by `openingKey`. */
   readonly refusals: ReadonlyMap<string, number>;
+  /** How often a body came back by itself after its run had been released. */
+  readonly returns?: number;
   readonly output?: unknown;
   readonly failure?: VertexFailure;
   /** The error handler that was chosen when it failed: its route, in records of earlier releases its index. */

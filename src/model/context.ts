@@ -73,6 +73,11 @@ export interface TaskContext {
   waitFor<T>(wait: WaitDefinition<T>, options?: WaitForOptions): Promise<T>;
   /** The id that the n-th opening of `wait`, with this key, has or will have. @default n = 1 */
   waitId(wait: WaitDefinition | string, n?: number, key?: string): string;
+  /**
+   * Keeps the run in this process until `work` has settled, although the body waits: for work that a wait must not cut off,
+   * such as a download. It is no more durable than other ordinary work. Returns `work`.
+   */
+  hold<T>(work: Promise<T>): Promise<T>;
   /** Pauses for an undeclared answer, read by `answer` when the body runs again. Write `return ctx.interrupt(…)`. */
   interrupt(info?: unknown, options?: InterruptOptions): never;
   /** The answer to the latest `interrupt` of this execution, or `undefined` when there is none yet. */

@@ -8,6 +8,8 @@ export interface Runtime {
   wakeAt(at: number, run: () => void, options?: TimerOptions): Timer;
   /** Calls `run` once when so many milliseconds have passed, also when the clock is set meanwhile. */
   wakeIn(delay: number, run: () => void, options?: TimerOptions): Timer;
+  /** Calls `run` once when so many milliseconds of real time have passed, also when the clock is virtual. */
+  pause(delay: number, run: () => void): Timer;
   /** Milliseconds that have passed since some moment; setting the clock does not change them. */
   elapsed(): number;
   /** Calls `run` after every microtask that is queued now, in real time even when the clock is virtual. */

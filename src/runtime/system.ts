@@ -13,6 +13,7 @@ export const systemRuntime: Runtime = {
   macrotask: (run) => void setImmediate(run),
   wakeAt,
   wakeIn,
+  pause: wakeIn,
 };
 
 /**

@@ -1,5 +1,6 @@
 import { type CompileOptions, taskOf } from "../compile.ts";
 import { UnknownVertexError } from "../errors.ts";
+import { whenAtRest } from "../engine/context.ts";
 import { closestId } from "../graph/closest.ts";
 import { graphOf } from "../scanner/mod.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
@@ -45,7 +46,7 @@ export function instrument<S, I>(
     const observed: Task<unknown, unknown> = {
       execute: (input, ctx) => {
         began(ctx);
-        return clock.observe(() => task.execute(input, ctx), ctx.signal);
+        return clock.observe(() => task.execute(input, ctx), ctx.signal, (told) => whenAtRest(ctx, told));
       },
     };
     return [id, Object.freeze({ ...vertex, task: { kind: "instance", task: observed } as const })] as const;

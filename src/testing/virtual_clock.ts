@@ -1,6 +1,7 @@
-import { setImmediate, setTimeout } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type { Runtime, Timer, TimerOptions } from "../runtime/runtime.ts";
 import { type Duration, toMs } from "../model/durations.ts";
+import { type Bodies, observe } from "./observe.ts";
 
 /** Options of a {@link VirtualClock}. */
 export interface VirtualClockOptions {
@@ -25,7 +26,11 @@ export interface ClockFork extends Runtime {
   /** As {@link VirtualClock.sleep}; never resolves once the fork is stopped. */
   sleep(by: Duration): Promise<void>;
   /** As {@link VirtualClock.observe}; a fork that is stopped has no bodies. */
-  observe<T>(body: () => T | Promise<T>, signal?: AbortSignal): T | Promise<T>;
+  observe<T>(
+    body: () => T | Promise<T>,
+    signal?: AbortSignal,
+    rests?: (told: (resting: boolean) => void) => void,
+  ): T | Promise<T>;
 }
 
 /**
@@ -84,6 +89,24 @@ export class VirtualClock implements Runtime {
   elapsed(): number {
     this.#activity++;
     return this.#now - this.#stepped;
+  }
+
+  /** Time stands still meanwhile. */
+  pause(delay: number, run: () => void): ShiftableTimer {
+    this.#activity++;
+    this.#held++;
+    const end = () => {
+      clearTimeout(handle);
+      if (pending) this.#held--;
+      pending = false;
+      this.#activity++;
+    };
+    let pending = true;
+    const handle = setTimeout(() => {
+      end();
+      run();
+    }, delay);
+    return { cancel: end, shift: () => {} };
   }
 
   macrotask(run: () => void): void {
@@ -170,9 +193,14 @@ export class VirtualClock implements Runtime {
    * sleeps on this clock; one that hangs does not stop time for ever.
    *
    * @param signal Ends the observation: whoever aborts a body does not wait for it.
+   * @param rests Is given what is to be called when the body comes to wait for what it does not do itself, and when it goes on.
    */
-  observe<T>(body: () => T | Promise<T>, signal?: AbortSignal): T | Promise<T> {
-    return this.#observe(this.#own, body, signal);
+  observe<T>(
+    body: () => T | Promise<T>,
+    signal?: AbortSignal,
+    rests?: (told: (resting: boolean) => void) => void,
+  ): T | Promise<T> {
+    return observe(this.#own, () => this.#activity++, body, signal, rests);
   }
 
   /** A runtime that shares the time, the ids and the randomness of this clock and can be stopped. */
@@ -209,8 +237,9 @@ export class VirtualClock implements Runtime {
       macrotask: (run) => this.macrotask(() => stopped || run()),
       wakeAt: (at, run, options) => own((fire) => this.wakeAt(at - ahead, fire, options), run),
       wakeIn: (delay, run, options) => own((fire) => this.wakeIn(delay, fire, options), run),
+      pause: (delay, run) => own((fire) => this.pause(delay, fire), run),
       sleep: (by) => this.#sleep(fork, bodies, by),
-      observe: (body, signal) => this.#observe(bodies, body, signal),
+      observe: (body, signal, rests) => observe(bodies, () => this.#activity++, body, signal, rests),
       stop: () => {
         stopped = true;
         for (const timer of timers) timer.cancel();
@@ -284,31 +313,6 @@ export class VirtualClock implements Runtime {
     bodies.asleep--;
   }
 
-  #observe<T>(bodies: Bodies, body: () => T | Promise<T>, signal: AbortSignal | undefined): T | Promise<T> {
-    let running = true;
-    const end = () => {
-      signal?.removeEventListener("abort", end);
-      this.#activity++;
-      if (running) bodies.running--;
-      running = false;
-    };
-    bodies.running++;
-    signal?.addEventListener("abort", end);
-    let answer: T | Promise<T>;
-    try {
-      answer = body();
-    } catch (error) {
-      end();
-      throw error;
-    }
-    if (!(answer instanceof Promise)) {
-      end();
-      return answer;
-    }
-    answer.then(end, end);
-    return answer;
-  }
-
   #add(what: Pick<PendingTimer, "at" | "run" | "relative">, options: TimerOptions): ShiftableTimer {
     const timer = { ...what, order: this.#order++, keepAlive: options.keepAlive ?? true };
     this.#timers.add(timer);
@@ -342,12 +346,6 @@ interface PendingTimer {
   readonly run: () => void;
   readonly order: number;
   readonly keepAlive: boolean;
-}
-
-/** Bodies that are observed together; those asleep on the clock do no real work. */
-interface Bodies {
-  running: number;
-  asleep: number;
 }
 
 function spanOf(by: Duration, what: string): number {

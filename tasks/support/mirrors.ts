@@ -10,12 +10,10 @@ export interface CalledWait {
   readonly info?: unknown;
 }
 
-/** What became of the waits that were mirrored. */
+/** The results that have come for mirrored waits. */
 export interface Results {
   readonly answers: Readonly<Record<string, unknown>>;
   readonly expired: readonly string[];
-  /** What a body throws to pause, when a wait is open. */
-  readonly pause: unknown;
 }
 
 /**
@@ -25,20 +23,14 @@ export interface Results {
 export class Mirrors {
   readonly #ctx: TaskContext;
   readonly #declared: (vertexId: string, name: string) => WaitDefinition | undefined;
-  readonly #mirrored = new Map<string, Promise<Result>>();
+  readonly #mirrored = new Map<string, Promise<unknown>>();
 
   constructor(ctx: TaskContext, declared: (vertexId: string, name: string) => WaitDefinition | undefined) {
     this.#ctx = ctx;
     this.#declared = declared;
   }
 
-  /** Whether a wait is open that this body has asked for: then it pauses, whatever it returns. */
-  async areOpen(): Promise<boolean> {
-    const results = await Promise.all(this.#mirrored.values());
-    return results.some(({ kind }) => kind === "open");
-  }
-
-  /** Opens a wait for another one, unless it is open or over already. */
+  /** Opens a wait for another one, unless it was opened already. Nobody awaits it yet: the run may be at work still. */
   add({ waitId, vertexId, name, kind, due, ...more }: CalledWait): void {
     if (kind === "timer" || this.#mirrored.has(waitId)) return;
     const declared = kind === "interrupt" ? undefined : this.#declared(vertexId, name);
@@ -48,36 +40,31 @@ export class Mirrors {
       ...("info" in more ? { info: more.info } : {}),
       ...(due === undefined ? {} : { deadline: new Date(due) }),
     });
-    this.#mirrored.set(waitId, resultOf(answer));
+    this.#mirrored.set(waitId, answer);
   }
 
-  /** The results that are recorded for these waits. */
-  async results(waits: readonly CalledWait[]): Promise<Results> {
+  /** Waits until one of these waits, or `other`, has a result: the results that have come for all of them by then. */
+  async results(waits: readonly CalledWait[], other: Promise<void> | undefined): Promise<Results> {
     for (const wait of waits) this.add(wait);
     const answers: Record<string, unknown> = {};
     const expired: string[] = [];
-    let pause: unknown;
-    for (const { waitId } of waits) {
-      const result = await this.#mirrored.get(waitId);
-      if (result === undefined) continue;
-      if (result.kind === "answered") answers[waitId] = result.value;
-      else if (result.kind === "expired") expired.push(waitId);
-      else pause = result.pause;
-    }
-    return { answers, expired, pause };
+    const coming = waits.flatMap(({ waitId }) => {
+      const answer = this.#mirrored.get(waitId);
+      return answer === undefined ? [] : [answer.then(
+        (value) => void (answers[waitId] = value),
+        (error) => {
+          if (!isSuperstepError(error, "WAIT_EXPIRED")) throw error;
+          expired.push(waitId);
+        },
+      )];
+    });
+    await Promise.race(other === undefined ? coming : [...coming, other]);
+    return { answers, expired };
   }
-}
 
-type Result =
-  | { readonly kind: "answered"; readonly value: unknown }
-  | { readonly kind: "expired" }
-  | { readonly kind: "open"; readonly pause: unknown };
-
-async function resultOf(answer: Promise<unknown>): Promise<Result> {
-  try {
-    return { kind: "answered", value: await answer };
-  } catch (error) {
-    return isSuperstepError(error, "WAIT_EXPIRED") ? { kind: "expired" } : { kind: "open", pause: error };
+  /** The run waits for nothing any more: what is open here closes with the body. */
+  end(): void {
+    for (const answer of this.#mirrored.values()) answer.then(() => {}, () => {});
   }
 }
 

@@ -81,6 +81,7 @@ test("IDS-05: what the source of ids throws is what the start throws, and nothin
     wakeAt: (...timer) => clock.wakeAt(...timer),
     wakeIn: (...timer) => clock.wakeIn(...timer),
     macrotask: (run) => clock.macrotask(run),
+    pause: (...timer) => clock.pause(...timer),
     random: () => clock.random(),
     uuid,
   };

@@ -18,6 +18,7 @@ function skewed({ clock }: Lab, ms: number): Runtime {
     random: () => clock.random(),
     uuid: () => clock.uuid(),
     macrotask: (run) => clock.macrotask(run),
+    pause: (delay, run) => clock.pause(delay, run),
     wakeAt: (at, run, options) => clock.wakeAt(at - ms, run, options),
     wakeIn: (delay, run, options) => clock.wakeIn(delay, run, options),
   };

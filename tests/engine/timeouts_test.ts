@@ -90,7 +90,7 @@ test("O3: what an abandoned body still does is ignored: its once, waits, events 
         ) {
           try {
             void use();
-            after.push("accepted");
+            after.push("pending");
           } catch (error) {
             after.push((error as Error).name);
           }
@@ -104,7 +104,18 @@ test("O3: what an abandoned body still does is ignored: its once, waits, events 
   const { run, waits } = interrupted(await e.clock.drive(running), "awaiting");
   late.open();
   await e.clock.settle();
-  assert.deepEqual(after, Array(4).fill("ContextError"));
+  assert.deepEqual(after, ["pending", "pending", "pending", "InterruptSignal"]);
+  const calls = [
+    "called ctx.emit",
+    "called ctx.waitFor",
+    "called ctx.sleep",
+    "called ctx.once",
+    "called ctx.interrupt",
+  ];
+  assert.deepEqual(
+    e.warnings.map((w) => w.message.match(/vertex v (.*) after its attempt/)?.[1]),
+    [...calls, "ended", 'ended once("slow")'],
+  );
   assert.deepEqual([waits.map((w) => w.info), emitted], [["second"], []]);
   const types = (await e.events(run.runId)).map((event) => event.type);
   assert.deepEqual(types.filter((type) => type === "once" || type === "opened"), ["opened"]);

@@ -239,7 +239,7 @@ test("I2, T2: an answer that is recorded while the body opens the next of that n
           run: async (_, ctx) => {
             ctx.waitFor(Verdict).catch(() => {});
             await ctx.sleep("pause", "1s");
-            await clock.sleep(100);
+            await ctx.hold(clock.sleep(100));
             return await ctx.waitFor(Verdict);
           },
         },

@@ -232,9 +232,8 @@ class Waiting {
   }
 
   #checkNumbers(x: Execution): void {
-    const numbers = [...x.waits.values()].flatMap((w) => w.seq === undefined ? [] : [w.seq]).sort((a, b) =>
-      a - b
-    );
+    const ofWaits = [...x.waits.values()].flatMap((w) => w.seq === undefined ? [] : [w.seq]);
+    const numbers = [...ofWaits, ...x.onceSeq?.values() ?? []].sort((a, b) => a - b);
     assert.deepEqual(numbers, Array.from({ length: x.results }, (_, i) => i + 1), this.#what("results"));
     const newest = new Map<string, number>();
     for (const { kind, name, n } of x.waits.values()) newest.set(`${kind} ${name}`, n);

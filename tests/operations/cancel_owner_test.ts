@@ -253,6 +253,7 @@ test("O6: the record of a cancellation by a process whose clock is behind is no 
     random: () => clock.random(),
     uuid: () => clock.uuid(),
     macrotask: (work) => clock.macrotask(work),
+    pause: (delay, work) => clock.pause(delay, work),
     wakeAt: (at, work, options) => clock.wakeAt(at, work, options),
     wakeIn: (delay, work, options) => clock.wakeIn(delay, work, options),
   };

@@ -119,6 +119,7 @@ test("H2, T2: an opening that a later, answered one had closed stays closed in t
       waits: [Ok],
       body: async (ctx) => {
         const first = ctx.waitFor(Ok);
+        await ctx.once("look", () => {});
         const value = await Promise.race([first, ctx.waitFor(Ok)]);
         await ctx.sleep("t", "2h");
         return value;

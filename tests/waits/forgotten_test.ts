@@ -42,7 +42,7 @@ for (const [how, run] of Object.entries(bodies)) {
   });
 }
 
-test("T5: a body that goes on beside a wait that it does not await pauses, whatever it returns", async () => {
+test("a body that ends beside a wait that it never awaited fails, naming it, however long it goes on (T2)", async () => {
   const e = engine(graphOf({
     vertices: {
       v: {
@@ -56,6 +56,7 @@ test("T5: a body that goes on beside a wait that it does not await pauses, whate
     },
   }));
   const result = await e.run(notes()) as InterruptedResult<unknown>;
-  assert.equal(result.reason, "awaiting");
+  assert.equal(result.reason, "errored");
+  assert.match(result.failures[0]!.failure.message, /without awaiting its wait "go"/);
   assert.deepEqual(await e.eventsOf(result.run.runId, "done"), []);
 });

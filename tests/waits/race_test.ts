@@ -182,7 +182,9 @@ test("T2: the n-th use of a name is its n-th opening; opening the next one close
       waits: WAITS,
       body: async (ctx) => {
         ctx.waitFor(Ok, { info: 1 }).catch(() => {});
+        await ctx.once("first", () => {});
         ctx.waitFor(Ok, { info: 2 }).catch(() => {});
+        await ctx.once("second", () => {});
         return await ctx.waitFor(Ok, { info: 3 });
       },
     },

@@ -91,6 +91,7 @@ for (const [name, by] of [["a day ahead", "24h"], ["a day behind", "-24h"]] as c
       wakeAt: (at: number, run: () => void, o?: object) => clock.wakeAt(at - ms, run, o),
       wakeIn: (delay: number, run: () => void, o?: object) => clock.wakeIn(delay, run, o),
       macrotask: (run: () => void) => clock.macrotask(run),
+      pause: (delay: number, run: () => void) => clock.pause(delay, run),
       random: () => clock.random(),
       uuid: () => clock.uuid(),
     };

@@ -2,7 +2,12 @@ import { evolve } from "../../checkpoint/evolve.ts";
 import type { Cursor } from "../../checkpoint/log.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
-import { CheckpointNotFoundError, isSuperstepError, MailboxConflictError } from "../../errors.ts";
+import {
+  CheckpointNotFoundError,
+  isSuperstepError,
+  MailboxConflictError,
+  RunCancelledError,
+} from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 import { announcements } from "../announce.ts";
 import { calledBy } from "../called.ts";
@@ -14,6 +19,7 @@ import { checkedReason, checkedRunId } from "../options.ts";
 import { LEASE_MS } from "../owner_watch.ts";
 import { POLL_MS } from "../ownership.ts";
 import { runTime } from "../run_time.ts";
+import { releasedBodiesOf } from "../released_bodies.ts";
 import { closings } from "../step.ts";
 import { checkOwner } from "../owner_check.ts";
 
@@ -44,7 +50,10 @@ export async function cancelRun<S>(
   checkedRunId(runId, "cancel");
   checkedReason(reason, "cancel");
   const end = await endRun(engine, runId, reason);
-  if (end.status === "cancelled") await cancelCalled(engine, runId);
+  if (end.status === "cancelled") {
+    releasedBodiesOf(engine.store).abort(runId, new RunCancelledError(runId, end.reason ?? reason));
+    await cancelCalled(engine, runId);
+  }
   return end;
 }
 

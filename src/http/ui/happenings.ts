@@ -96,6 +96,10 @@ function tell(event: CheckpointEvent, link: Visit["link"]): unknown {
       return markup`${who}: an answer was refused, and the wait is open again`;
     case "suspended":
       return markup`${who} paused after ${span(number("at") - number("startedAt"))}`;
+    case "returned":
+      return markup`${who} ${
+        event["posted"] === true ? "came back after the run was let go" : "came back by itself"
+      }`;
     case "done": {
       const attempt = number("attempt") > 1 ? `, attempt ${text("attempt")}` : "";
       return markup`${who} done in ${span(number("at") - number("startedAt"))}${attempt}`;

@@ -1,0 +1,101 @@
+import { leafEdits } from "../checkpoint/leaves.ts";
+import type { Suspended } from "../checkpoint/records.ts";
+import { ContextError } from "../errors.ts";
+import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
+import type { Settlement } from "./attempt.ts";
+import type { BodyHost } from "./body_host.ts";
+import type { Engine } from "./engine.ts";
+import { type Fault, giveUp, judge } from "./policy.ts";
+import { runTime } from "./run_time.ts";
+
+/** What becomes of an execution whose body has settled: an outcome, another attempt, or a pause, as a fact. */
+export class Outcomes<S> {
+  readonly #engine: Engine<S>;
+  readonly #host: BodyHost<S>;
+
+  constructor(engine: Engine<S>, host: BodyHost<S>) {
+    this.#engine = engine;
+    this.#host = host;
+  }
+
+  /** Notes what a body came to; whether it is to run again once that is recorded. */
+  settled(x: Execution, settlement: Settlement): boolean {
+    const of = refOf(x);
+    const { startedAt, endedAt: at, attempt, ranMs } = settlement;
+    const fault = this.#faultOf(x, settlement);
+    if (fault !== undefined) return this.#judge(x, fault, startedAt, x.spentMs + ranMs);
+    if (settlement.kind === "interrupted") this.#host.note(this.suspended(x, settlement));
+    else if (settlement.kind === "done") {
+      this.#host.note({ type: "done", ...of, attempt, startedAt, at, output: settlement.output });
+    }
+    return false;
+  }
+
+  /** The fact that a body waits for nothing but open waits. */
+  suspended(x: Execution, { startedAt, ranMs }: Pick<Settlement, "startedAt" | "ranMs">): Suspended {
+    const at = this.#engine.runtime.now();
+    return { type: "suspended", ...refOf(x), startedAt, at, spentMs: x.spentMs + ranMs };
+  }
+
+  #faultOf(x: Execution, settlement: Settlement): Fault | undefined {
+    const { attempt } = settlement;
+    const edited = leafEdits(this.#host.cursor().state);
+    if (edited !== undefined) {
+      const error = new ContextError(
+        `vertex ${x.vertexId} edited ${edited} of the state in place; the state is a snapshot, return a new value instead`,
+        { vertexId: x.vertexId, path: edited },
+      );
+      return { error, phase: "execute", attempt };
+    }
+    if (settlement.kind === "failed") return { error: settlement.error, phase: settlement.phase, attempt };
+    if (settlement.kind !== "done") return undefined;
+    try {
+      this.#engine.measureOutput(settlement.output, `the output of vertex ${x.vertexId}`);
+      return undefined;
+    } catch (error) {
+      return { error, phase: "serialize", attempt };
+    }
+  }
+
+  /** Whether there is another attempt. */
+  #judge(x: Execution, fault: Fault, startedAt: number, spentMs: number): boolean {
+    const { runtime, graph } = this.#engine;
+    const vertex = graph.vertices.get(x.vertexId)!;
+    const now = runTime(runtime, this.#host.cursor().checkpoint.run);
+    const verdict = judge(vertex, fault, { now, random: runtime.random(), spentMs });
+    if (verdict.kind === "failed") {
+      this.giveUp(x, fault, startedAt, verdict);
+      return false;
+    }
+    const of = refOf(x);
+    const { failure, nextAt } = verdict;
+    this.#host.note({
+      type: "attempt_failed",
+      ...of,
+      at: now,
+      failure,
+      nextAt,
+      spentMs: verdict.spentMs,
+    });
+    return true;
+  }
+
+  /** Notes that an execution has failed for good. */
+  giveUp(
+    x: Execution,
+    fault: Fault,
+    startedAt = this.#engine.runtime.now(),
+    verdict = giveUp(this.#engine.graph.vertices.get(x.vertexId)!, fault),
+  ): void {
+    const of = refOf(x);
+    this.#host.keepError(executionKey(x.vertexId, x.item), verdict.error);
+    this.#host.note({
+      type: "failed",
+      ...of,
+      startedAt,
+      at: this.#engine.runtime.now(),
+      failure: verdict.failure,
+      ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
+    });
+  }
+}
