@@ -8,7 +8,7 @@ import { ROOT } from "./support/paths.ts";
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const readme = read("README.md");
 
-test("C3: the serialization table of the README is the one of the contract in the source", () => {
+test("the serialization table of the README is the one of the contract in the source (C3)", () => {
   const cells = (row: string) => row.split("|").map((cell) => cell.trim());
   const rows = (text: string, first: RegExp) => {
     const lines = text.split("\n").map((line) => line.replace(/^ \* ?/, ""));

@@ -34,7 +34,7 @@ const BUNDLERS: Readonly<Record<string, Bundler>> = {
 const PATH = ["checked at attempt 2", "FatalError at attempt 1", "closed"];
 
 for (const [words, bundle] of Object.entries(BUNDLERS)) {
-  test(`FC-37: what ${words} makes goes on with a run that was started from source, and the reverse`, async (t) => {
+  test(`what ${words} makes goes on with a run that was started from source, and the reverse (FC-37)`, async (t) => {
     const folder = await temporaryFolder();
     t.after(() => folder.remove());
     const file = join(folder.path, "claims.db");
@@ -61,7 +61,7 @@ for (const [words, bundle] of Object.entries(BUNDLERS)) {
   });
 }
 
-test("FC-37, BLD-07: two classes that claim one id fail with both places, from source and in a bundle that keeps or drops their names", async (t) => {
+test("two classes that claim one id fail with both places, from source and in a bundle that keeps or drops their names (FC-37, BLD-07)", async (t) => {
   const folder = await temporaryFolder();
   t.after(() => folder.remove());
   const refused = (workflow: typeof Twins, places: RegExp) =>
@@ -82,7 +82,7 @@ test("FC-37, BLD-07: two classes that claim one id fail with both places, from s
   }
 });
 
-test("FC-37: two workflows of one bundle with one id are a fault, whatever their names have become", async (t) => {
+test("two workflows of one bundle with one id are a fault, whatever their names have become (FC-37)", async (t) => {
   const folder = await temporaryFolder();
   t.after(() => folder.remove());
   const bundle = withEsbuild({ minify: true, keepNames: true, plugins: [SUPERSTEP_OUTSIDE] });

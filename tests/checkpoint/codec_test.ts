@@ -49,14 +49,14 @@ const GOLDEN: readonly (readonly [unknown, string])[] = [
   ],
 ];
 
-test("C3: bytes written on one runtime are read on the others, and every runtime writes the same", () => {
+test("bytes written on one runtime are read on the others, and every runtime writes the same (C3)", () => {
   for (const [value, base64] of GOLDEN) {
     assertSame(codec.decode(fromBase64(base64)), value);
     equal(toBase64(codec.encode(canonical(value, "golden"))), base64);
   }
 });
 
-test("C3: the first byte is the version of the format; a newer one is refused, so is one that never was", () => {
+test("the first byte is the version of the format; a newer one is refused, so is one that never was (C3)", () => {
   equal(codec.encode(1)[0], FORMAT);
   equal(reasonOf(new Uint8Array([FORMAT + 1, 1])), "newer");
   throws(() => codec.decode(new Uint8Array([FORMAT + 1, 1])), /version 2.*upgrade/);
@@ -64,7 +64,7 @@ test("C3: the first byte is the version of the format; a newer one is refused, s
   equal(reasonOf(new Uint8Array()), "malformed");
 });
 
-test("C3: nobody writes to encoded bytes again, decoded values own their memory, and no Buffer comes out", () => {
+test("nobody writes to encoded bytes again, decoded values own their memory, and no Buffer comes out (C3)", () => {
   const value = { bytes: new Uint8Array([1, 2, 3]), floats: new Float32Array([1]) };
   const bytes = codec.encode(value);
   const before = [...bytes];
@@ -81,13 +81,13 @@ test("C3: nobody writes to encoded bytes again, decoded values own their memory,
   }
 });
 
-test("C3: what cannot be encoded is refused, never left out", () => {
+test("what cannot be encoded is refused, never left out (C3)", () => {
   for (const value of [() => 1, Symbol("x"), /x/, new Error("x"), new (class Foo {})()]) {
     throws(() => codec.encode({ a: [value] }), (e) => e instanceof CodecError && e.reason === "unsupported");
   }
 });
 
-test("CKP-20: arbitrary bytes are refused or decoded, never a crash, and what was decoded is stable from then on", () => {
+test("arbitrary bytes are refused or decoded, never a crash, and what was decoded is stable from then on (CKP-20)", () => {
   const random = seeded(20);
   let decoded = 0;
   const feed = (bytes: Uint8Array): void => {
@@ -121,7 +121,7 @@ test("CKP-20: arbitrary bytes are refused or decoded, never a crash, and what wa
   ok(decoded > 500, `only ${decoded} of the inputs were values`);
 });
 
-test("STR-16: sizes and nesting are bounded before anything is decoded", () => {
+test("sizes and nesting are bounded before anything is decoded (STR-16)", () => {
   const cases: Record<string, number[]> = {
     "an array of 4 billion": [0xdd, 0xff, 0xff, 0xff, 0xff],
     "a map of 4 billion": [0xdf, 0xff, 0xff, 0xff, 0xff],
@@ -138,7 +138,7 @@ test("STR-16: sizes and nesting are bounded before anything is decoded", () => {
   }
 });
 
-test("C3: nothing outside the serialization table comes out of forged bytes", () => {
+test("nothing outside the serialization table comes out of forged bytes (C3)", () => {
   const text = [0xa1, 0x61];
   const cases: Record<string, number[]> = {
     "an Error": [0xd4, 0x65, 0, 0x93, ...text, ...text, 0xc0],
@@ -160,7 +160,7 @@ test("C3: nothing outside the serialization table comes out of forged bytes", ()
   }
 });
 
-test("FC-29: a forged __proto__ key does not reach a prototype", () => {
+test("a forged __proto__ key does not reach a prototype (FC-29)", () => {
   const key = [0xa9, ...new TextEncoder().encode("__proto__")];
   const admin = [0x81, 0xa5, ...new TextEncoder().encode("admin"), 0xc3];
   const plain = codec.decode(Uint8Array.from([FORMAT, 0x81, ...key, ...admin])) as object;

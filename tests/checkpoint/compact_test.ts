@@ -9,14 +9,14 @@ const shapes = new Map(
   eventShape.options.map((option) => [option.shape.type.value, Object.keys(option.shape)]),
 );
 
-test("C2: every type of event and every field of it has its place in the written form", () => {
+test("every type of event and every field of it has its place in the written form (C2)", () => {
   assert.deepEqual(EVENTS.map(([type]) => type).sort(), [...shapes.keys()].sort());
   for (const [type, fields] of EVENTS) {
     assert.deepEqual(["type", ...fields].sort(), [...shapes.get(type)!].sort(), type);
   }
 });
 
-test("C2: an event comes back as it was, whichever of its fields it has, undefined ones too", () => {
+test("an event comes back as it was, whichever of its fields it has, undefined ones too (C2)", () => {
   for (const [type, fields] of EVENTS) {
     for (let mask = 0; mask < 1 << fields.length; mask++) {
       const event = Object.fromEntries([
@@ -31,7 +31,7 @@ test("C2: an event comes back as it was, whichever of its fields it has, undefin
   }
 });
 
-test("C2: the codes and bits that are stored never change", () => {
+test("the codes and bits that are stored never change (C2)", () => {
   const of = (event: unknown) => packEvent(event as RecordEvent);
   assert.deepEqual(of({ type: "done", vertexId: "v", attempt: 1, startedAt: 2, at: 3, output: 4 }), [
     12,
@@ -47,7 +47,7 @@ test("C2: the codes and bits that are stored never change", () => {
   assert.deepEqual(of({ type: "cancelled", reason: "deadline" }), [18, 1, "deadline"]);
 });
 
-test("C4: what is no written event is none", () => {
+test("what is no written event is none (C4)", () => {
   for (
     const damaged of [null, {}, [], [12], [99, 0], [-1, 0], ["done", 0], [14, 3, true], [14, 1], [
       14,

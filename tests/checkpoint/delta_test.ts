@@ -63,20 +63,20 @@ const CHEAP: Record<string, [unknown, (draft: never) => unknown, number]> = {
 };
 
 for (const [name, [value, change, max]] of Object.entries(CHEAP)) {
-  test(`C2: ${name} is written as just that`, () => {
+  test(`${name} is written as just that (C2)`, () => {
     const bytes = cost(value, change);
     ok(bytes > 0 && bytes <= max, `${bytes} bytes`);
   });
 }
 
-test("C2: a reducer that changes nothing writes nothing and keeps the object", () => {
+test("a reducer that changes nothing writes nothing and keeps the object (C2)", () => {
   const prev = canonical({ a: [1, { b: new Map([[1, new Date(1)]]) }], c: new Uint8Array([1]) }, "state");
   const rebuilt = { a: [1, { b: new Map([[1, new Date(1)]]) }], c: new Uint8Array([1]) };
   deepEqual(advance(prev, rebuilt, "state"), { value: prev, patch: undefined });
   equal(advance(prev, rebuilt, "state").value, prev);
 });
 
-test("C2: a change of type, of sign of zero, or of the order of keys is a change", () => {
+test("a change of type, of sign of zero, or of the order of keys is a change (C2)", () => {
   const same = (a: unknown, b: unknown): boolean => advance(canonical(a, "s"), b, "s").patch === undefined;
   ok(!same({ a: 0 }, { a: -0 }));
   ok(!same({ a: 1 }, { a: 1n }));
@@ -88,7 +88,7 @@ test("C2: a change of type, of sign of zero, or of the order of keys is a change
   ok(same({ a: NaN }, { a: NaN }));
 });
 
-test("C3: a hole or a getter in a long list is refused although the list is mostly the same", () => {
+test("a hole or a getter in a long list is refused although the list is mostly the same (C3)", () => {
   const prev = canonical(rows, "state");
   const holed = [...prev as Rows];
   delete holed[200];
@@ -97,7 +97,7 @@ test("C3: a hole or a getter in a long list is refused although the list is most
   throws(() => advance(prev, fake, "state"), (e) => e instanceof SerializationError && e.path === "[5]");
 });
 
-test("FC-29: a forged patch reaches no prototype and no place that is not there", () => {
+test("a forged patch reaches no prototype and no place that is not there (FC-29)", () => {
   const prev = canonical(
     { a: { b: 1 }, list: [1], map: new Map([[1, 2]]), set: new Set([1]), t: "x" },
     "state",
@@ -131,7 +131,7 @@ test("FC-29: a forged patch reaches no prototype and no place that is not there"
   equal(({} as { admin?: boolean }).admin, undefined);
 });
 
-test("CKP-20: damaged patches are refused or applied, never a crash", () => {
+test("damaged patches are refused or applied, never a crash (CKP-20)", () => {
   const random = seeded(7);
   const prev = canonical({ list: [1, { a: 1 }], map: new Map([["k", 1]]), text: "t".repeat(99) }, "state");
   const next = { list: [2, { a: 2 }, 3], map: new Map([["k", 2], ["l", 3]]), text: `${"t".repeat(99)}u` };

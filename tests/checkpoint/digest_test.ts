@@ -4,14 +4,14 @@ import { test } from "node:test";
 import { digest } from "../../src/checkpoint/digest.ts";
 import { SerializationError } from "../../src/errors.ts";
 
-test("E1: equal inputs have one digest, whatever the order of their keys, on every runtime", () => {
+test("equal inputs have one digest, whatever the order of their keys, on every runtime (E1)", () => {
   const a = { x: 1, y: [new Map<unknown, unknown>([["a", 1], ["b", new Set([1, 2])]])], d: new Date(5) };
   const b = { d: new Date(5), y: [new Map<unknown, unknown>([["b", new Set([2, 1])], ["a", 1]])], x: 1 };
   equal(digest(a), digest(b));
   equal(digest(a), "60e17ccafb219b4a66574dde4b160bc584d69b4d0367c89f8370c4e4c7564929");
 });
 
-test("E1: values that differ only in type have different digests", () => {
+test("values that differ only in type have different digests (E1)", () => {
   const values: unknown[] = [
     null,
     undefined,
@@ -52,6 +52,6 @@ test("E1: values that differ only in type have different digests", () => {
   notEqual(digest([1, 2]), digest([2, 1]));
 });
 
-test("C3: what cannot be stored has no digest", () => {
+test("what cannot be stored has no digest (C3)", () => {
   throws(() => digest({ f: () => 1 }), SerializationError);
 });

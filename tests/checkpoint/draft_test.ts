@@ -39,7 +39,7 @@ const fault = (problem: RegExp, path?: string) => (error: unknown): boolean => {
   return true;
 };
 
-test("E2, FC-26: a reducer edits objects, arrays, Maps and Sets of its draft, and the base stays as it was", () => {
+test("a reducer edits objects, arrays, Maps and Sets of its draft, and the base stays as it was (E2, FC-26)", () => {
   const base = fresh();
   const next = reduce(base, (s) => {
     s.count++;
@@ -63,7 +63,7 @@ test("E2, FC-26: a reducer edits objects, arrays, Maps and Sets of its draft, an
   equal(next.items[1], base.items[1]);
 });
 
-test("E2, FC-26: a reducer that throws half-way leaves the base as it was, Dates and bytes too", () => {
+test("a reducer that throws half-way leaves the base as it was, Dates and bytes too (E2, FC-26)", () => {
   const base = fresh();
   throws(() =>
     reduceDraft(base, (s) => {
@@ -76,7 +76,7 @@ test("E2, FC-26: a reducer that throws half-way leaves the base as it was, Dates
   assertSame(base, fresh());
 });
 
-test("E2: editing a Date or bytes inside a draft is a fault that names the path", () => {
+test("editing a Date or bytes inside a draft is a fault that names the path (E2)", () => {
   const base = fresh();
   throws(
     () => reduceDraft(base, (s) => void s.when.setFullYear(1999), WHAT),
@@ -88,14 +88,14 @@ test("E2: editing a Date or bytes inside a draft is a fault that names the path"
   throws(() => reduceDraft(bare, (d) => void d.setTime(2), WHAT), fault(/the state itself/, ""));
 });
 
-test("E2: an edit of the frozen base from outside is found at the next reducer", () => {
+test("an edit of the frozen base from outside is found at the next reducer (E2)", () => {
   const base = fresh();
   base.when.setTime(77);
   throws(() => reduceDraft(base, (s) => void s.count++, WHAT), fault(/when/, "when"));
   assertSame(base, fresh());
 });
 
-test("C4: editing the draft and returning another value is a fault", () => {
+test("editing the draft and returning another value is a fault (C4)", () => {
   throws(() => reduceDraft(fresh(), (s) => (s.count++, { ...fresh() }), WHAT), fault(/do one of the two/));
   throws(
     () => reduceDraft(fresh(), (s) => (s.flags.add("z"), 1 as unknown as State), WHAT),
@@ -103,7 +103,7 @@ test("C4: editing the draft and returning another value is a fault", () => {
   );
 });
 
-test("C4: a reducer may return a new value, parts of its draft in it, or the draft", () => {
+test("a reducer may return a new value, parts of its draft in it, or the draft (C4)", () => {
   const base = fresh();
   equal(reduce(base, (s) => s), base);
   equal(reduce(base, (s) => ({ ...s })), base);
@@ -118,7 +118,7 @@ test("C4: a reducer may return a new value, parts of its draft in it, or the dra
   assertSame(base, fresh());
 });
 
-test("D11: a returned promise is a fault, and its rejection goes nowhere", async () => {
+test("a returned promise is a fault, and its rejection goes nowhere (D11)", async () => {
   const unhandled: unknown[] = [];
   const note = (event: Event): void => {
     event.preventDefault();
@@ -137,7 +137,7 @@ test("D11: a returned promise is a fault, and its rejection goes nowhere", async
   assertSame(base, fresh());
 });
 
-test("C3: what a reducer assigns is checked with its path, and aliases become copies", () => {
+test("what a reducer assigns is checked with its path, and aliases become copies (C3)", () => {
   const base = fresh();
   throws(
     () => reduce(base, (s) => void (s.items[1]!.tags = [Symbol("x") as unknown as string])),

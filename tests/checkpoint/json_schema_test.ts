@@ -13,7 +13,7 @@ function fieldsOf(shape: z.ZodRawShape): Described {
   return (jsonSchemaOf(z.object(shape)) as { readonly properties: Described }).properties;
 }
 
-test("D13, W2: what JSON cannot say is described as the tagged JSON that stands for it, wherever it stands", () => {
+test("what JSON cannot say is described as the tagged JSON that stands for it, wherever it stands (D13, W2)", () => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const cases: readonly (readonly [z.ZodType, unknown])[] = [
     [z.date(), new Date(5)],
@@ -53,12 +53,12 @@ test("D13, W2: what JSON cannot say is described as the tagged JSON that stands 
   }
 });
 
-test("D13: what cannot be described at all is anything, and leaves the other fields as they are", () => {
+test("what cannot be described at all is anything, and leaves the other fields as they are (D13)", () => {
   const { a, b, c, d } = fieldsOf({ a: z.undefined(), b: z.custom<Uint8Array>(), c: z.nan(), d: z.string() });
   deepEqual([a, b, c, d], [{}, {}, {}, { type: "string" }]);
 });
 
-test("D13: defaults are described as they are given, and those that a function makes anew are not", () => {
+test("defaults are described as they are given, and those that a function makes anew are not (D13)", () => {
   const { a, b, c, d, e, f, g, h } = fieldsOf({
     a: z.date().default(new Date(5)),
     b: z.bigint().default(7n),
@@ -75,7 +75,7 @@ test("D13: defaults are described as they are given, and those that a function m
   deepEqual(h!["default"], ["x"]);
 });
 
-test("D13: other libraries are given no options that they may not know, and one that fails has no JSON Schema", () => {
+test("other libraries are given no options that they may not know, and one that fails has no JSON Schema (D13)", () => {
   const asked: unknown[] = [];
   const library = (input: (options: unknown) => unknown) => ({
     "~standard": { version: 1, vendor: "mine", validate: () => ({ value: 1 }), jsonSchema: { input } },
@@ -90,7 +90,7 @@ test("D13: other libraries are given no options that they may not know, and one 
   );
 });
 
-test("D13: a schema whose default throws has no JSON Schema, and one that refers to itself has one", () => {
+test("a schema whose default throws has no JSON Schema, and one that refers to itself has one (D13)", () => {
   const thrower = z.string().default(() => {
     throw new Error("no");
   });

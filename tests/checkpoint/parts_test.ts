@@ -42,7 +42,7 @@ function edit<S>(base: S, recipe: (draft: S) => void): S {
   return advance(base, reduceDraft(base, recipe, "a reducer"), "the state").value;
 }
 
-test("C2: a snapshot of any value is restored equal, through chains of edits and reloads", () => {
+test("a snapshot of any value is restored equal, through chains of edits and reloads (C2)", () => {
   for (let seed = 1; seed <= 6; seed++) {
     const random = seeded(seed);
     const big = (): unknown => Array.from({ length: 60 }, () => [text(random, 160), randomValue(random, 2)]);
@@ -68,7 +68,7 @@ test("C2: a snapshot of any value is restored equal, through chains of edits and
   }
 });
 
-test("C2, N5: a counter beside a megabyte writes neither parts nor more than a small table, also after a reload", () => {
+test("a counter beside a megabyte writes neither parts nor more than a small table, also after a reload (C2, N5)", () => {
   const random = seeded(1);
   let state = canonical({
     counter: 0,
@@ -90,7 +90,7 @@ test("C2, N5: a counter beside a megabyte writes neither parts nor more than a s
   assertSame(shelf.load().value, state);
 });
 
-test("C2, N5: a list that grows by a kilobyte a step rewrites only its last group", () => {
+test("a list that grows by a kilobyte a step rewrites only its last group (C2, N5)", () => {
   const random = seeded(2);
   let state = canonical({ list: [] }, "state") as { list: string[] };
   const shelf = new Shelf();
@@ -111,7 +111,7 @@ test("C2, N5: a list that grows by a kilobyte a step rewrites only its last grou
   ok(patches + snapshots < 5e6, `in all ${patches + snapshots}`);
 });
 
-test("C2: an edit inside a large collection rewrites the groups it touches and no others", () => {
+test("an edit inside a large collection rewrites the groups it touches and no others (C2)", () => {
   const random = seeded(3);
   const bodies = Array.from({ length: 400 }, (_, id) => ({ id, body: text(random, 1000) }));
   const cases: Record<string, unknown> = {
@@ -144,7 +144,7 @@ test("C2: an edit inside a large collection rewrites the groups it touches and n
   }
 });
 
-test("C2: parts are of a size that a store likes, and groups that shrank are filled up again", () => {
+test("parts are of a size that a store likes, and groups that shrank are filled up again (C2)", () => {
   const random = seeded(4);
   let state = canonical({ list: Array.from({ length: 800 }, () => text(random, 400)) }, "state") as {
     list: string[];
@@ -163,7 +163,7 @@ test("C2: parts are of a size that a store likes, and groups that shrank are fil
   ok(partRefs(shelf.table).length < 40, `${partRefs(shelf.table).length} parts`);
 });
 
-test("CKP-20, LOD-06: damaged tables and parts are refused with a typed error, never with a crash", () => {
+test("damaged tables and parts are refused with a typed error, never with a crash (CKP-20, LOD-06)", () => {
   const random = seeded(5);
   const state = canonical({
     n: 1,

@@ -9,7 +9,7 @@ import { assertSame, randomEdit, randomValue, seeded } from "./values.ts";
 
 const reload = (value: unknown): unknown => defaultCodec.decode(defaultCodec.encode(value));
 
-test("C3, CKP-18, CKP-19: any value of the table is the same live, encoded and decoded", () => {
+test("any value of the table is the same live, encoded and decoded (C3, CKP-18, CKP-19)", () => {
   for (let seed = 1; seed <= 1000; seed++) {
     const value = randomValue(seeded(seed));
     const live = canonical(value, `value ${seed}`);
@@ -18,14 +18,14 @@ test("C3, CKP-18, CKP-19: any value of the table is the same live, encoded and d
   }
 });
 
-test("C5: the size that is kept is exactly the size that is written", () => {
+test("the size that is kept is exactly the size that is written (C5)", () => {
   for (let seed = 1; seed <= 1000; seed++) {
     const live = canonical(randomValue(seeded(seed)), `value ${seed}`);
     equal(sizeOf(live) + 1, defaultCodec.encode(live).length, `seed ${seed}`);
   }
 });
 
-test("C2: a chain of edits and its stored patches lead to the same values, and untouched parts stay the same objects", () => {
+test("a chain of edits and its stored patches lead to the same values, and untouched parts stay the same objects (C2)", () => {
   for (let seed = 1; seed <= 120; seed++) {
     const random = seeded(seed);
     let live = canonical({ a: randomValue(random), b: randomValue(random), c: [1] }, "state") as Record<

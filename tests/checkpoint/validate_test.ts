@@ -37,7 +37,7 @@ function counted(): { schema: z.ZodType; seen: () => number } {
   return { schema, seen: () => count };
 }
 
-test("E1: the input is parsed with defaults and becomes canonical", () => {
+test("the input is parsed with defaults and becomes canonical (E1)", () => {
   const validator = validatorOf(z.object({ n: z.number().default(3), when: z.coerce.date() }));
   const state = validator.input({ when: "2020-01-01T00:00:00Z" }) as object;
   deepEqual(state, { when: new Date("2020-01-01T00:00:00Z"), n: 3 });
@@ -48,13 +48,13 @@ test("E1: the input is parsed with defaults and becomes canonical", () => {
   );
 });
 
-test("E1: an input with objects as keys of maps and entries of sets is kept as it is", () => {
+test("an input with objects as keys of maps and entries of sets is kept as it is (E1)", () => {
   const schema = z.object({ any: z.unknown(), map: z.map(z.object({ k: z.number() }), z.string()) });
   const input = { any: new Map([[{ deep: [1n] }, new Set([{ a: 1 }])]]), map: new Map([[{ k: 1 }, "one"]]) };
   deepEqual(validatorOf(schema).input(input), input);
 });
 
-test("E1: a schema that refuses or changes its own output is refused when it is used", () => {
+test("a schema that refuses or changes its own output is refused when it is used (E1)", () => {
   const refuses = z.object({ list: z.array(z.string().transform(Number)) });
   throws(
     () => validatorOf(refuses).input({ list: ["1"] }),
@@ -70,7 +70,7 @@ test("E1: a schema that refuses or changes its own output is refused when it is 
   deepEqual(validatorOf(z.object({ s: z.string().trim() })).input({ s: " x " }), { s: "x" });
 });
 
-test("C4: an asynchronous schema and one that throws are refused, not awaited", async () => {
+test("an asynchronous schema and one that throws are refused, not awaited (C4)", async () => {
   const slow = z.object({ a: z.string().refine(() => Promise.resolve(true)) });
   throws(
     () => validatorOf(slow).input({ a: "x" }),
@@ -88,7 +88,7 @@ test("C4: an asynchronous schema and one that throws are refused, not awaited", 
   await new Promise((resolve) => setTimeout(resolve, 0));
 });
 
-test("C4: a change is judged where it happened, and judged as the whole would be", () => {
+test("a change is judged where it happened, and judged as the whole would be (C4)", () => {
   const schema = z.object({
     n: z.number(),
     items: z.array(z.object({ id: z.number(), tag: z.string().optional() })),
@@ -142,7 +142,7 @@ test("C4: a change is judged where it happened, and judged as the whole would be
   }
 });
 
-test("C4: in plain arrays, records, maps and sets only what changed is parsed", () => {
+test("in plain arrays, records, maps and sets only what changed is parsed (C4)", () => {
   const { schema, seen } = counted();
   const validator = validatorOf(z.object({
     list: z.array(z.object({ n: schema })),
@@ -172,7 +172,7 @@ test("C4: in plain arrays, records, maps and sets only what changed is parsed", 
   equal(parsed((s: { map: Map<string, { n: number }> }) => void s.map.set("new", { n: 1 })), 1);
 });
 
-test("C4: a refinement of a whole object sees the whole object, of a field only the field", () => {
+test("a refinement of a whole object sees the whole object, of a field only the field (C4)", () => {
   const schema = z.object({
     range: z.object({ from: z.number(), to: z.number() }).refine((r) => r.from <= r.to, "from is after to"),
     list: z.array(z.number()).max(2),
@@ -325,14 +325,14 @@ test("a stored state in which the schema would change anything else is refused, 
   }
 });
 
-test("C4, LOD-06: a stored state that the schema refuses is a ValidationError", () => {
+test("a stored state that the schema refuses is a ValidationError (C4, LOD-06)", () => {
   throws(
     () => validatorOf(z.object({ n: z.number() })).load({ n: "1" }),
     (e) => e instanceof ValidationError && e.what === "the stored state" && e.issues[0]!.path === "n",
   );
 });
 
-test("C4: a recursive schema is judged by what changed", () => {
+test("a recursive schema is judged by what changed (C4)", () => {
   interface Tree {
     n: number;
     children: Tree[];
@@ -344,7 +344,7 @@ test("C4: a recursive schema is judged by what changed", () => {
   ]);
 });
 
-test("D13: any Standard Schema is a schema; it is given the whole value", () => {
+test("any Standard Schema is a schema; it is given the whole value (D13)", () => {
   const even: Schema = {
     "~standard": {
       version: 1,
@@ -360,7 +360,7 @@ test("D13: any Standard Schema is a schema; it is given the whole value", () => 
   equal(jsonSchemaOf(even), undefined);
 });
 
-test("D13: without a schema everything that can be stored is a state", () => {
+test("without a schema everything that can be stored is a state (D13)", () => {
   const validator = stateValidator(undefined);
   deepEqual(validator.input({ any: 1n }), { any: 1n });
   equal(validator.check(undefined, 1), undefined);
@@ -368,7 +368,7 @@ test("D13: without a schema everything that can be stored is a state", () => {
   throws(() => validator.input(() => 1), SerializationError);
 });
 
-test("I2: an answer is parsed by its schema and canonical, or refused by name", () => {
+test("an answer is parsed by its schema and canonical, or refused by name (I2)", () => {
   const schema = z.object({ verdict: z.enum(["yes", "no"]), at: z.coerce.date().optional() });
   const answer = parseWith(schema, { verdict: "yes", at: 5 }, "the answer to wait verdict");
   deepEqual(answer, { verdict: "yes", at: new Date(5) });
@@ -383,7 +383,7 @@ test("I2: an answer is parsed by its schema and canonical, or refused by name", 
   throws(() => parseWith(z.any(), { f: () => 1 }, "x"), SerializationError);
 });
 
-test("D13, I1: a wait has a JSON Schema where its schema has one", () => {
+test("a wait has a JSON Schema where its schema has one (D13, I1)", () => {
   const found = jsonSchemaOf(z.object({ a: z.string(), b: z.number().default(1) })) as {
     type: string;
     required: string[];

@@ -12,7 +12,7 @@ import { DESK, fixture, Shell } from "./shell.ts";
 
 const asked = (schema: z.ZodType) => questionsOf(jsonSchemaOf(schema), "value");
 
-test("W4: every field of a schema becomes a question of its kind; what may be left out says so", () => {
+test("every field of a schema becomes a question of its kind; what may be left out says so (W4)", () => {
   const questions = asked(z.object({
     verdict: z.enum(["yes", "no"]).describe("what you think"),
     level: z.union([z.literal(1), z.literal(2), z.null()]),
@@ -45,7 +45,7 @@ test("W4: every field of a schema becomes a question of its kind; what may be le
   ]);
 });
 
-test("W4: a schema without fields is one question; without a schema JSON is asked for", () => {
+test("a schema without fields is one question; without a schema JSON is asked for (W4)", () => {
   assert.deepEqual(asked(z.boolean()), [{ label: "value", kind: "boolean", optional: false }]);
   assert.deepEqual(asked(z.string()), [{ label: "value", kind: "text", optional: false }]);
   assert.deepEqual(asked(z.enum(["a"])), [{
@@ -64,7 +64,7 @@ test("W4: a schema without fields is one question; without a schema JSON is aske
   }
 });
 
-test("W4: dates and bigints are questions of their own, beside all others", () => {
+test("dates and bigints are questions of their own, beside all others (W4)", () => {
   const schema = z.object({
     at: z.date(),
     cents: z.bigint().optional(),
@@ -93,7 +93,7 @@ test("W4: dates and bigints are questions of their own, beside all others", () =
   assert.deepEqual(asked(z.strictObject({ string: z.string() })).map(({ field }) => field), ["string"]);
 });
 
-test("W4: what is typed is judged before any schema sees it", () => {
+test("what is typed is judged before any schema sees it (W4)", () => {
   const of = (kind: Question["kind"], optional = false): Question => ({ label: "x", kind, optional });
   assert.equal(problemOf(of("number"), "twelve"), "give a number");
   assert.equal(problemOf(of("number"), ""), "give a number");
@@ -118,7 +118,7 @@ test("W4: what is typed is judged before any schema sees it", () => {
   assert.deepEqual([valueOf(of("number"), " 7 "), valueOf(of("text"), " 7 ")], [7, " 7 "]);
 });
 
-test("W4, I2: once a run is answered, get and answer say so and how to go on", () =>
+test("once a run is answered, get and answer say so and how to go on (W4, I2)", () =>
   Shell.with(async (shell) => {
     const wait = await shell.waiting("r1");
     await shell.run("answer", "r1", DESK, "-v", '{"verdict":"approve","score":7}');
@@ -138,7 +138,7 @@ test("W4, I2: once a run is answered, get and answer say so and how to go on", (
     assert.match(again.err, /run r1 is answered already; go on with: superstep resume r1 /);
   }));
 
-test("W4: a command to type next begins as the program was started, where that is known", () => {
+test("a command to type next begins as the program was started, where that is known (W4)", () => {
   const next = (env: Record<string, string>) => nextCommands(env, ["a b.ts"], "./superstep.db").resume("r1");
   assert.equal(next({}), "superstep resume r1 'a b.ts'");
   assert.equal(next({ npm_lifecycle_event: "npx" }), "npx superstep resume r1 'a b.ts'");
@@ -175,7 +175,7 @@ async function filled(schema: z.ZodType, answers: readonly unknown[]) {
   return { value, asked, faults };
 }
 
-test("W4: fields that are refused are told and asked for again, the others are kept", async () => {
+test("fields that are refused are told and asked for again, the others are kept (W4)", async () => {
   const schema = z.object({
     name: z.string().min(3),
     score: z.number().max(10),
@@ -191,14 +191,14 @@ test("W4: fields that are refused are told and asked for again, the others are k
   assert.match(faults[2]!, /^more\.a: /);
 });
 
-test("W4: a fault of the whole asks for everything again", async () => {
+test("a fault of the whole asks for everything again (W4)", async () => {
   const schema = z.object({ a: z.number(), b: z.number() }).refine((v) => v.a < v.b, "a must be below b");
   const { value, asked, faults } = await filled(schema, [2, 1, 1, 2]);
   assert.deepEqual(value, { a: 1, b: 2 });
   assert.deepEqual([asked, faults], [["a", "b", "a", "b"], ["a must be below b"]]);
 });
 
-test("FC-29: a field named __proto__ stays a field of the answer", async () => {
+test("a field named __proto__ stays a field of the answer (FC-29)", async () => {
   const schema = {
     type: "object",
     properties: JSON.parse('{"__proto__":{"type":"string"},"b":{"type":"string"}}'),
@@ -215,7 +215,7 @@ test("FC-29: a field named __proto__ stays a field of the answer", async () => {
 
 const DOWN = "\u001b[B";
 
-test("W4: on a terminal an answer is asked for field by field, refused ones again, and the run goes on", () =>
+test("on a terminal an answer is asked for field by field, refused ones again, and the run goes on (W4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     const typed = [
@@ -238,7 +238,7 @@ test("W4: on a terminal an answer is asked for field by field, refused ones agai
     assert.deepEqual([state.verdict, state.score], ["refine", 7]);
   }));
 
-test("W4: on a terminal a date and a bigint are typed as what they are", () =>
+test("on a terminal a date and a bigint are typed as what they are (W4)", () =>
   Shell.with(async (shell) => {
     const source = fixture("trip.ts");
     await shell.run("run", source, "--run-id", "r1");
@@ -258,7 +258,7 @@ test("W4: on a terminal a date and a bigint are typed as what they are", () =>
     });
   }));
 
-test("W4: on a terminal one of several waits is chosen, and Ctrl-C answers nothing", () =>
+test("on a terminal one of several waits is chosen, and Ctrl-C answers nothing (W4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     await shell.waiting("r2");
@@ -269,7 +269,7 @@ test("W4: on a terminal one of several waits is chosen, and Ctrl-C answers nothi
     assert.equal((await shell.run("waits", "--json")).out.trim().split("\n").length, 2);
   }));
 
-test("T4: an interrupt without a schema takes any JSON", () =>
+test("an interrupt without a schema takes any JSON (T4)", () =>
   Shell.with(async (shell) => {
     const other = fixture("other.ts");
     await shell.run("run", other, "--run-id", "r1");

@@ -11,7 +11,7 @@ const input = (fields: object) => JSON.stringify({ title: "T", ...fields });
 const lines = (text: string) =>
   text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Document);
 
-test("W4: a run waits with code 2, is answered and resumed, and completes with code 0", () =>
+test("a run waits with code 2, is answered and resumed, and completes with code 0 (W4)", () =>
   Shell.with(async (shell) => {
     const begun = await shell.run("run", DESK, "-i", input({ pages: ["a", "bb"] }), "--run-id", "r1");
     assert.equal(begun.code, 2);
@@ -32,7 +32,7 @@ test("W4: a run waits with code 2, is answered and resumed, and completes with c
     assert.match(done.err, /✔ review .*\n▶ send\n✔ send/);
   }));
 
-test("W4: the exit code tells errored and halted runs as 3, cancelled ones as 4, sleeping ones as 2", () =>
+test("the exit code tells errored and halted runs as 3, cancelled ones as 4, sleeping ones as 2 (W4)", () =>
   Shell.with(async (shell) => {
     const errored = await shell.run("run", DESK, "-i", input({ broken: true }));
     assert.equal(errored.code, 3);
@@ -48,7 +48,7 @@ test("W4: the exit code tells errored and halted runs as 3, cancelled ones as 4,
     assert.match(due.out, /cancelled[^]*because: deadline/);
   }));
 
-test("W4: --json prints one document, with what keeps the run, and nothing else", () =>
+test("--json prints one document, with what keeps the run, and nothing else (W4)", () =>
   Shell.with(async (shell) => {
     const waiting = await shell.run("run", DESK, "-i", input({}), "--run-id", "r1", "--json");
     assert.equal(waiting.err, "");
@@ -78,7 +78,7 @@ test("W4: --json prints one document, with what keeps the run, and nothing else"
     });
   }));
 
-test("W4: bigint, Map and Date go in and come out of JSON without a loss", () =>
+test("bigint, Map and Date go in and come out of JSON without a loss (W4)", () =>
   Shell.with(async (shell) => {
     const given = {
       due: { $date: "2026-11-29T12:00:00.000Z" },
@@ -100,7 +100,7 @@ test("W4: bigint, Map and Date go in and come out of JSON without a loss", () =>
     assert.deepEqual(read["extra"], { $date: "no date" });
   }));
 
-test("W4: the input comes from an argument, from a file, or from the standard input", () =>
+test("the input comes from an argument, from a file, or from the standard input (W4)", () =>
   Shell.with(async (shell) => {
     const file = join(shell.folder, "input.json");
     await writeFile(file, input({ lost: true }));
@@ -109,7 +109,7 @@ test("W4: the input comes from an argument, from a file, or from the standard in
     assert.equal((await shell.run("run", DESK, "-i", input({ lost: true }))).code, 3);
   }));
 
-test("E1: runs with one key and one input are one run; another input is refused by name", () =>
+test("runs with one key and one input are one run; another input is refused by name (E1)", () =>
   Shell.with(async (shell) => {
     const first = JSON.parse((await shell.run("run", DESK, "-i", input({}), "--key", "k", "--json")).out);
     const second = JSON.parse((await shell.run("run", DESK, "-i", input({}), "--key", "k", "--json")).out);
@@ -119,7 +119,7 @@ test("E1: runs with one key and one input are one run; another input is refused 
     assert.match(other.err, new RegExp(`^superstep: run ${first.runId} exists already with another input`));
   }));
 
-test("W4: list and waits need no code, filter, and print a row of JSON each", () =>
+test("list and waits need no code, filter, and print a row of JSON each (W4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     await shell.run(
@@ -164,7 +164,7 @@ test("W4: list and waits need no code, filter, and print a row of JSON each", ()
     assert.deepEqual(await shell.run("waits", "--run", "r2"), { code: 0, out: "", err: "no open waits\n" });
   }));
 
-test("W4: get shows a run with and without its code; --exit-status ends with the code of its status", () =>
+test("get shows a run with and without its code; --exit-status ends with the code of its status (W4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1", { pages: ["abc"] });
     const plain = await shell.run("get", "r1");
@@ -181,7 +181,7 @@ test("W4: get shows a run with and without its code; --exit-status ends with the
     assert.equal((await shell.run("get", "r1", "--exit-status", "--json")).code, 2);
   }));
 
-test("H1: the history is a timeline of records with attempts, durations and bytes", () =>
+test("the history is a timeline of records with attempts, durations and bytes (H1)", () =>
   Shell.with(async (shell) => {
     await shell.run(
       "run",
@@ -216,7 +216,7 @@ test("H1: the history is a timeline of records with attempts, durations and byte
     });
   }));
 
-test("H1: graph prints Mermaid, JSON or SVG, with the status of a run", () =>
+test("graph prints Mermaid, JSON or SVG, with the status of a run (H1)", () =>
   Shell.with(async (shell) => {
     const plain = await shell.run("graph", DESK);
     assert.match(plain.out, /^flowchart TD\n/);
@@ -231,7 +231,7 @@ test("H1: graph prints Mermaid, JSON or SVG, with the status of a run", () =>
     assert.match((await shell.run("graph", DESK, "--svg", "-")).out, /^<svg [^]*<\/svg>\n$/);
   }));
 
-test("I3: resume answers the one open wait, several by id, or all with one value", () =>
+test("resume answers the one open wait, several by id, or all with one value (I3)", () =>
   Shell.with(async (shell) => {
     const value = '{"verdict":"approve","score":1}';
     await shell.waiting("r1");
@@ -246,7 +246,7 @@ test("I3: resume answers the one open wait, several by id, or all with one value
     assert.equal((await shell.run("resume", "r4", DESK)).code, 2, "and nothing changes what it waits for");
   }));
 
-test("D10: --provide names the module that makes tasks; without it, tasks that take something are named", () =>
+test("--provide names the module that makes tasks; without it, tasks that take something are named (D10)", () =>
   Shell.with(async (shell) => {
     const services = fixture("services.ts");
     const bare = await shell.run("run", services, "--run-id", "r1");
@@ -261,7 +261,7 @@ test("D10: --provide names the module that makes tasks; without it, tasks that t
     assert.match(given.err, /^▶ say\n/);
   }));
 
-test("W4: what workflows print goes to the error stream, and no control character with it", () =>
+test("what workflows print goes to the error stream, and no control character with it (W4)", () =>
   Shell.with(async (shell) => {
     const { console } = globalThis;
     const { log } = console;
@@ -280,7 +280,7 @@ test("W4: what workflows print goes to the error stream, and no control characte
     assert.equal(console.log, log, "the console is as it was");
   }));
 
-test("W4: a second request to stop ends the process at once; before anything is started nothing has to be let go", () =>
+test("a second request to stop ends the process at once; before anything is started nothing has to be let go (W4)", () =>
   Shell.with(async (shell) => {
     const exits: number[] = [];
     let begun = false;
@@ -305,7 +305,7 @@ test("W4: a second request to stop ends the process at once; before anything is 
     assert.deepEqual([exits, ran.code], [[143], 130]);
   }));
 
-test("W4: --help tells every command and the exit codes; --version the version", async () => {
+test("--help tells every command and the exit codes; --version the version (W4)", async () => {
   const help = await runMain(["--help"]);
   assert.equal(help.code, 0);
   for (

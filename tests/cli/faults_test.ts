@@ -16,7 +16,7 @@ function oneLine(ran: Ran, message: RegExp): void {
   assert.deepEqual([ran.code, ran.out], [1, ""]);
 }
 
-test("W4: wrong arguments are told in one line each, with code 1", async () => {
+test("wrong arguments are told in one line each, with code 1 (W4)", async () => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [["rnu"], /unknown command 'rnu' \(Did you mean run\?\)/],
     [["run"], /run needs <sources\.\.\.>, such as: superstep run flow\.ts$/m],
@@ -53,7 +53,7 @@ test("W4: wrong arguments are told in one line each, with code 1", async () => {
   for (const [argv, message] of cases) oneLine(await runMain(argv), message);
 });
 
-test("W4: sources that hold no workflow, several, or cannot be loaded are told with what to do", () =>
+test("sources that hold no workflow, several, or cannot be loaded are told with what to do (W4)", () =>
   Shell.with(async (shell) => {
     const folder = dirname(DESK);
     const cases: readonly (readonly [readonly string[], RegExp])[] = [
@@ -76,7 +76,7 @@ test("W4: sources that hold no workflow, several, or cannot be loaded are told w
     await assert.rejects(stat(shell.db), "nothing was written");
   }));
 
-test("W4: input that is no JSON is told with its place, a refused one with the path of every issue", () =>
+test("input that is no JSON is told with its place, a refused one with the path of every issue (W4)", () =>
   Shell.with(async (shell) => {
     const file = join(shell.folder, "input.json");
     await writeFile(file, '{\n  "title": "T",\n}');
@@ -107,7 +107,7 @@ test("W4: input that is no JSON is told with its place, a refused one with the p
     assert.equal((await shell.run("list")).err, "no runs\n");
   }));
 
-test("W4: unknown runs and waits are told by every command", () =>
+test("unknown runs and waits are told by every command (W4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     const unknown = /there is no run r9 in .*runs\.db; see superstep list/;
@@ -133,7 +133,7 @@ test("W4: unknown runs and waits are told by every command", () =>
     oneLine(await shell.run("answer", OTHER, "--value", "1"), /no wait of other is open/);
   }));
 
-test("I2: an answer that is refused is told with its reason, and changes nothing", () =>
+test("an answer that is refused is told with its reason, and changes nothing (I2)", () =>
   Shell.with(async (shell) => {
     const waitId = await shell.waiting("r1");
     const answer = (value: string) => shell.run("answer", waitId, DESK, "--value", value);
@@ -156,7 +156,7 @@ test("I2: an answer that is refused is told with its reason, and changes nothing
     );
   }));
 
-test("W4: with several open waits an answer needs the id of one, and they are listed", () =>
+test("with several open waits an answer needs the id of one, and they are listed (W4)", () =>
   Shell.with(async (shell) => {
     const [first, second] = [await shell.waiting("r1"), await shell.waiting("r2")];
     const value = '{"verdict":"approve","score":1}';
@@ -176,7 +176,7 @@ test("W4: with several open waits an answer needs the id of one, and they are li
     );
   }));
 
-test("W4: a database that is missing, of another kind or a folder is told, and not written to", () =>
+test("a database that is missing, of another kind or a folder is told, and not written to (W4)", () =>
   Shell.with(async (shell) => {
     for (const command of [["list"], ["waits"], ["get", "r1"], ["history", "r1"], ["resume", "r1", DESK]]) {
       oneLine(
@@ -202,7 +202,7 @@ test("W4: a database that is missing, of another kind or a folder is told, and n
     oneLine(await run(join(text, "x.db")), /a part of .* is no folder/);
   }));
 
-test("W4: under --json a fault is one line of JSON with its code", () =>
+test("under --json a fault is one line of JSON with its code (W4)", () =>
   Shell.with(async (shell) => {
     const waitId = await shell.waiting("r1");
     const error = async (...argv: readonly string[]) => {
@@ -221,12 +221,12 @@ test("W4: under --json a fault is one line of JSON with its code", () =>
     assert.deepEqual(refused.issues.map((i: { path: string }) => i.path), ["verdict", "score"]);
   }));
 
-test("W4: --debug adds where a fault comes from", async () => {
+test("--debug adds where a fault comes from (W4)", async () => {
   const { err } = await runMain(["list", "--db", "no/such.db", "--debug"]);
   assert.match(err, /^superstep: there is no database no\/such\.db[^\n]*\n.*\n\s+at /);
 });
 
-test("W4: several faults of workflows are told in a line each", () =>
+test("several faults of workflows are told in a line each (W4)", () =>
   Shell.with(async (shell) => {
     const { code, err } = await shell.run("run", "./no/a.ts", "./no/b.ts");
     assert.equal(code, 1);

@@ -38,7 +38,7 @@ function tame(ran: Ran): void {
   assert.ok([0, 1, 2, 3].includes(ran.code), String(ran.code));
 }
 
-test("FC-29: keys that name prototypes change none, through inputs, answers and resumes; they are refused or stay plain keys", () =>
+test("keys that name prototypes change none, through inputs, answers and resumes; they are refused or stay plain keys (FC-29)", () =>
   Shell.with(async (shell) => {
     const waitId = await shell.waiting("r1");
     for (const json of POLLUTERS) {
@@ -71,7 +71,7 @@ test("FC-29: keys that name prototypes change none, through inputs, answers and 
     assert.equal((await shell.run("get", "r1", "--exit-status", "--json")).code, 2, "the wait stands");
   }));
 
-test("FC-29: names that are no ids reach no key: they are refused by every command, in one line", () =>
+test("names that are no ids reach no key: they are refused by every command, in one line (FC-29)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     const input = '{"title":"T"}';
@@ -107,7 +107,7 @@ test("FC-29: names that are no ids reach no key: they are refused by every comma
     unpolluted();
   }));
 
-test("FC-29: large inputs are taken up to the ceiling, and refused above it with no run begun", () =>
+test("large inputs are taken up to the ceiling, and refused above it with no run begun (FC-29)", () =>
   Shell.with(async (shell) => {
     const run = (bytes: number) =>
       shell.runIn(
@@ -126,7 +126,7 @@ test("FC-29: large inputs are taken up to the ceiling, and refused above it with
     assert.equal((await shell.run("list", "--json")).out.trim().split("\n").length, 2);
   }));
 
-test("FC-29: no more is read of an input than can be meant", async () => {
+test("no more is read of an input than can be meant (FC-29)", async () => {
   let read = 0;
   const endless = Readable.from((function* () {
     for (;; read++) yield new Uint8Array(1024 * 1024);
@@ -136,7 +136,7 @@ test("FC-29: no more is read of an input than can be meant", async () => {
   assert.ok(read < 100);
 });
 
-test("FC-29: malformed texts are refused in one line, and no stack overflows", () =>
+test("malformed texts are refused in one line, and no stack overflows (FC-29)", () =>
   Shell.with(async (shell) => {
     const deep = `{"title":"T","extra":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     const texts: readonly (string | Uint8Array)[] = [
@@ -160,7 +160,7 @@ test("FC-29: malformed texts are refused in one line, and no stack overflows", (
     assert.equal(JSON.parse(twice.out).state.title, "T", "as JSON.parse has it");
   }));
 
-test("W4: what a workflow stores or throws reaches no terminal raw, in any command", () =>
+test("what a workflow stores or throws reaches no terminal raw, in any command (W4)", () =>
   Shell.with(async (shell) => {
     const evil = "\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\r";
     const input = JSON.stringify({

@@ -16,7 +16,7 @@ async function statusOf(shell: Shell, run: string): Promise<string> {
   return JSON.parse((await shell.run("get", run, "--json")).out).status;
 }
 
-test("O5: cancel ends a run for good without its code, tells the reason, and comes too late for one that is over", () =>
+test("cancel ends a run for good without its code, tells the reason, and comes too late for one that is over (O5)", () =>
   Shell.with(async (shell) => {
     const waitId = await shell.waiting("r1");
     const first = await shell.run("cancel", "r1", "--reason", "not \u001b[31mneeded");
@@ -37,7 +37,7 @@ test("O5: cancel ends a run for good without its code, tells the reason, and com
     );
   }));
 
-test("H2: fork begins a new run at a revision, with another state, and may work on it at once", () =>
+test("fork begins a new run at a revision, with another state, and may work on it at once (H2)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1", { pages: ["abc"] });
     const plain = await shell.run("fork", "r1", DESK, "--run-id", "f1");
@@ -104,7 +104,7 @@ test("H2: fork begins a new run at a revision, with another state, and may work 
     refused(await shell.run("fork", "r1", fixture("other.ts")), /run r1 belongs to workflow desk/);
   }));
 
-test("H2: update changes the state of a run that nobody is at work on", () =>
+test("update changes the state of a run that nobody is at work on (H2)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     const { out } = await shell.run("update", "r1", DESK, "--set", 'text="new"');
@@ -129,7 +129,7 @@ test("H2: update changes the state of a run that nobody is at work on", () =>
     refused(await shell.run("update", "r1", DESK, "--set", "score=6"), /run r1 is cancelled/);
   }));
 
-test("H4: purge removes runs that are over, by id or by what they are, and others with --force only", () =>
+test("purge removes runs that are over, by id or by what they are, and others with --force only (H4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     await shell.waiting("r2");
@@ -163,7 +163,7 @@ test("H4: purge removes runs that are over, by id or by what they are, and other
     refused(await shell.run("get", "r1"), /there is no run r1/);
   }));
 
-test("H4: on a terminal purge asks before it removes anything", () =>
+test("on a terminal purge asks before it removes anything (H4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     await shell.run("cancel", "r1");
@@ -175,7 +175,7 @@ test("H4: on a terminal purge asks before it removes anything", () =>
     assert.deepEqual([yes.code, yes.out], [0, "1 run removed\n"]);
   }));
 
-test("H4: retain cuts the beginning off a history; what is left is read as before", () =>
+test("retain cuts the beginning off a history; what is left is read as before (H4)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     assert.match(
@@ -189,7 +189,7 @@ test("H4: retain cuts the beginning off a history; what is left is read as befor
     refused(await shell.run("retain", "r9", "--last", "1"), /there is no run r9/);
   }));
 
-test("H1: get shows a run as it was at a revision, with its code and without", () =>
+test("get shows a run as it was at a revision, with its code and without (H1)", () =>
   Shell.with(async (shell) => {
     await shell.waiting("r1");
     for (const source of [[], [DESK]]) {
@@ -201,7 +201,7 @@ test("H1: get shows a run as it was at a revision, with its code and without", (
     refused(await shell.run("get", "r1", "--revision", "99"), /run r1 has no revision 99/);
   }));
 
-test("W1: a detached run is worked on by a worker, which is stopped in good order; runs that are answered are gone on with", () =>
+test("a detached run is worked on by a worker, which is stopped in good order; runs that are answered are gone on with (W1)", () =>
   Shell.with(async (shell) => {
     const { code, out } = await shell.run("run", DESK, "-d", "-i", input(), "--run-id", "r1", "--tag", "red");
     assert.deepEqual([code, out], [0, "r1\n"]);
@@ -242,7 +242,7 @@ test("W1: a detached run is worked on by a worker, which is stopped in good orde
     refused(await shell.run("serve", DESK, "-w", "desc"), /there is no workflow "desc"; did you mean desk\?/);
   }));
 
-test("W3, W4: a worker takes requests too, and has a dashboard, until it is stopped", () =>
+test("a worker takes requests too, and has a dashboard, until it is stopped (W3, W4)", () =>
   Shell.with(async (shell) => {
     const pages: string[] = [];
     const served = await shell.runIn(

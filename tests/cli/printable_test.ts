@@ -20,7 +20,7 @@ const ATTACKS = [
   "\x1bP1;2q\x1b\\",
 ];
 
-test("W4: what reaches a terminal holds no control character, escape sequence or turn of direction", () => {
+test("what reaches a terminal holds no control character, escape sequence or turn of direction (W4)", () => {
   for (const attack of ATTACKS) {
     assert.deepEqual(dangers(line(`before ${attack} after\nnext`)), []);
     assert.deepEqual(dangers(block(`before\n${attack}\tafter`), "\n\t"), []);
@@ -30,18 +30,18 @@ test("W4: what reaches a terminal holds no control character, escape sequence or
   assert.equal(block("two\n\tlines"), "two\n\tlines");
 });
 
-test("W4: JSON stays the same value whatever had to be escaped in it", () => {
+test("JSON stays the same value whatever had to be escaped in it (W4)", () => {
   for (const attack of ATTACKS) {
     assert.deepEqual(JSON.parse(jsonText({ [attack]: [attack] })), { [attack]: [attack] });
   }
 });
 
-test("W4: a long line is cut, and never in the middle of a character", () => {
+test("a long line is cut, and never in the middle of a character (W4)", () => {
   assert.equal(line("abcdef", 4), "abc…");
   assert.ok(line("ab😀def", 4).isWellFormed());
 });
 
-test("W4: the first fault of a text that is no JSON is found by line and column", () => {
+test("the first fault of a text that is no JSON is found by line and column (W4)", () => {
   const cases: readonly (readonly [string, number, number, RegExp])[] = [
     ["{", 1, 2, /ends where a key or } is expected/],
     ["[1, 2", 1, 6, /ends where a comma or \] is expected/],
@@ -68,7 +68,7 @@ test("W4: the first fault of a text that is no JSON is found by line and column"
   }
 });
 
-test("W4: spans of time are short and exact enough", () => {
+test("spans of time are short and exact enough (W4)", () => {
   const cases = [
     [0, "0 ms"],
     [999, "999 ms"],

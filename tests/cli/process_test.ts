@@ -68,7 +68,7 @@ async function inFolder(
   }
 }
 
-test("W4: Ctrl-C lets the run go in good order with code 130, and it is gone on with at once", () =>
+test("Ctrl-C lets the run go in good order with code 130, and it is gone on with at once (W4)", () =>
   inFolder(async (start) => {
     const run = start("run", DESK, "-i", input({ hang: true }), "--run-id", "r1");
     await run.said(/▶ draft/);
@@ -88,7 +88,7 @@ test("W4: Ctrl-C lets the run go in good order with code 130, and it is gone on 
     assert.deepEqual([status, owner], ["running", undefined]);
   }));
 
-test("W4: a process that was killed keeps its run while a lease is watched: resume says so, and takes over at once when told to", () =>
+test("a process that was killed keeps its run while a lease is watched: resume says so, and takes over at once when told to (W4)", () =>
   inFolder(async (start) => {
     const run = start("run", DESK, "-i", input({ hang: true }), "--run-id", "r1");
     await run.said(/▶ draft/);
@@ -104,7 +104,7 @@ test("W4: a process that was killed keeps its run while a lease is watched: resu
     assert.equal(await taken.ended, 130);
   }));
 
-test("W4: results go to the standard output and everything else does not, and whoever reads them may stop before the end", () =>
+test("results go to the standard output and everything else does not, and whoever reads them may stop before the end (W4)", () =>
   inFolder(async (start) => {
     const run = start("run", DESK, "-i", input({ say: "hello" }), "--run-id", "r1", "--json");
     assert.equal(await run.ended, 2);
@@ -119,7 +119,7 @@ test("W4: results go to the standard output and everything else does not, and wh
     assert.equal(history.err, "");
   }));
 
-test("O1: resume --wait goes on with a run once the process that owns it has let it go", () =>
+test("resume --wait goes on with a run once the process that owns it has let it go (O1)", () =>
   inFolder(async (start, folder) => {
     const db = join(folder, "other.db");
     const run = start("run", DESK, "-i", input({ hang: true }), "--run-id", "r1", "--db", db);
@@ -133,7 +133,7 @@ test("O1: resume --wait goes on with a run once the process that owns it has let
     assert.equal(await waiting.ended, 130);
   }));
 
-test("O5: a run that is cancelled from another process ends its own with code 4", () =>
+test("a run that is cancelled from another process ends its own with code 4 (O5)", () =>
   inFolder(async (start) => {
     const run = start("run", DESK, "-i", input({ hang: true }), "--run-id", "r1");
     await run.said(/▶ draft/);

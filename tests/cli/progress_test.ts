@@ -39,7 +39,7 @@ function rowsAt(now: number, ...events: readonly RunEvent[]): readonly string[] 
   return drawn(model.rows.values(), now, STYLE).map((row) => row.replace(SPINNER, "~"));
 }
 
-test("W4: a row tells what its vertex is up to: running, done, failed, to be tried again, waiting, sleeping", () => {
+test("a row tells what its vertex is up to: running, done, failed, to be tried again, waiting, sleeping (W4)", () => {
   assert.deepEqual(rowsAt(NOW + 1_500, start()), ["~ a                 1.50 s"]);
   assert.deepEqual(rowsAt(NOW, start(), finish("done")), ["✔ a                 250 ms"]);
   assert.deepEqual(rowsAt(NOW, start(), finish("done", { attempt: 3 })), [
@@ -73,7 +73,7 @@ test("W4: a row tells what its vertex is up to: running, done, failed, to be tri
   assert.match(rowsAt(NOW, start(), finish("suspended"), timer, fired)[0]!, /^~ a/);
 });
 
-test("W4: a map vertex is one row that counts its items; it is done when all of them are", () => {
+test("a map vertex is one row that counts its items; it is done when all of them are (W4)", () => {
   const item = (n: number) => start({ item: n, items: 3 });
   const done = (n: number) => finish("done", { item: n });
   assert.deepEqual(rowsAt(NOW, item(0), item(1), done(0)), ["~ a                 1/3 items, 1 running"]);
@@ -89,14 +89,14 @@ test("W4: a map vertex is one row that counts its items; it is done when all of 
   ]);
 });
 
-test("W4: a vertex that runs again in a later step keeps its row, with how often it ran and what it said last", () => {
+test("a vertex that runs again in a later step keeps its row, with how often it ran and what it said last (W4)", () => {
   const said: RunEvent = { type: "emit", runId: "r", vertexId: "a", name: "at", data: { page: 3 } };
   assert.deepEqual(rowsAt(NOW, start(), finish("done"), start({ step: 4 }), said), [
     '~ a (2×)            0 ms  at {"page":3}',
   ]);
 });
 
-test("W4: rows fit the terminal in width and number; what is done gives way", () => {
+test("rows fit the terminal in width and number; what is done gives way (W4)", () => {
   const model = new ProgressModel();
   for (let i = 0; i < 30; i++) {
     model.apply(start({ vertexId: `v${i}` }));
@@ -110,7 +110,7 @@ test("W4: rows fit the terminal in width and number; what is done gives way", ()
   for (const row of rows) assert.ok([...row].reduce((w, c) => w + (c === "界" ? 2 : 1), 0) < 40, row);
 });
 
-test("W4: live rows are redrawn in place, and what is printed meanwhile stands above them", () => {
+test("live rows are redrawn in place, and what is printed meanwhile stands above them (W4)", () => {
   const sink = new Sink(true);
   const view = new LiveView(sink, colours);
   try {
@@ -137,7 +137,7 @@ function onScreen(text: string): readonly string[] {
   return rows.filter((row) => row !== "");
 }
 
-test("W4: a run on a terminal shows a row per vertex, and resume shows them too", () =>
+test("a run on a terminal shows a row per vertex, and resume shows them too (W4)", () =>
   Shell.with(async (shell) => {
     const input = JSON.stringify({ title: "T", pages: ["a", "b"], flaky: 1 });
     const ran = await shell.runIn({ typed: [] }, "run", DESK, "-i", input, "--run-id", "r1");

@@ -34,7 +34,7 @@ const indexOf = (history: readonly HistoryEntry[], of: (entry: HistoryEntry) => 
 
 for (const every of BOTH) {
   const id = every === "vertex" ? "CKP-01" : "CKP-02";
-  test(`${id}: with a checkpoint every ${every} a chain is the seed, each outcome with its boundary, and the completion`, async () => {
+  test(`with a checkpoint every ${every} a chain is the seed, each outcome with its boundary, and the completion (${id})`, async () => {
     const history = await historyOf(
       new Lab(),
       { a: { body: () => 1, to: "fin" }, fin: { body: () => 2 } },
@@ -56,7 +56,7 @@ for (const every of BOTH) {
   });
 }
 
-test("CKP-03: an outcome is durable while its sibling still works", async () => {
+test("an outcome is durable while its sibling still works (CKP-03)", async () => {
   const lab = new Lab();
   const runner = lab.engine(fan(lab));
   const { runId } = await runner.start(INPUT);
@@ -68,7 +68,7 @@ test("CKP-03: an outcome is durable while its sibling still works", async () => 
   assert.equal((await runner.status(runId)).status, "completed");
 });
 
-test("CKP-04: with a checkpoint every step no outcome is recorded before its boundary, and none is lost", async () => {
+test("with a checkpoint every step no outcome is recorded before its boundary, and none is lost (CKP-04)", async () => {
   const lab = new Lab();
   const runner = lab.engine(fan(lab));
   const { run } = await lab.drive(runner.run(INPUT, { checkpointEvery: "step" }));
@@ -80,7 +80,7 @@ test("CKP-04: with a checkpoint every step no outcome is recorded before its bou
   );
 });
 
-test("CKP-05, CKP-06: both granularities end alike and tell of the same vertices and waits; every step writes fewer checkpoints", async () => {
+test("both granularities end alike and tell of the same vertices and waits; every step writes fewer checkpoints (CKP-05, CKP-06)", async () => {
   const told = [];
   for (const every of BOTH) {
     const lab = new Lab();
@@ -112,7 +112,7 @@ test("CKP-05, CKP-06: both granularities end alike and tell of the same vertices
 });
 
 for (const every of BOTH) {
-  test(`CKP-07: a pause is a paused checkpoint that holds the wait, with a checkpoint every ${every} too`, async () => {
+  test(`a pause is a paused checkpoint that holds the wait, with a checkpoint every ${every} too (CKP-07)`, async () => {
     const history = await historyOf(new Lab(), { a: { body: (ctx) => ctx.interrupt("?") } }, every);
     const last = history.at(-1)!;
     assert.deepEqual([last.phase, last.status, last.reason, last.frontier], [
@@ -126,7 +126,7 @@ for (const every of BOTH) {
     assert.equal(history.flatMap((h) => types(h)).filter((t) => t === "opened").length, 1);
   });
 
-  test(`CKP-08: a failure under the default policy is recorded and pauses, with a checkpoint every ${every} too`, async () => {
+  test(`a failure under the default policy is recorded and pauses, with a checkpoint every ${every} too (CKP-08)`, async () => {
     const history = await historyOf(new Lab(), { a: { body: () => Promise.reject(new Error("x")) } }, every);
     const last = history.at(-1)!;
     assert.deepEqual([last.phase, last.status, last.reason], ["paused", "interrupted", "errored"]);
@@ -135,7 +135,7 @@ for (const every of BOTH) {
   });
 }
 
-test("CKP-09: a failure under a route pauses nothing: the handler is the next frontier, and its end completes the run", async () => {
+test("a failure under a route pauses nothing: the handler is the next frontier, and its end completes the run (CKP-09)", async () => {
   const history = await historyOf(new Lab(), {
     a: { body: () => Promise.reject(new Error("x")), onError: { route: "handler" }, to: "fin" },
     fin: { body: () => 0 },
@@ -147,7 +147,7 @@ test("CKP-09: a failure under a route pauses nothing: the handler is the next fr
   assert.ok(history.every((h) => h.phase !== "paused"));
 });
 
-test("CKP-10: a paused run that its deadline cancels gets exactly one more checkpoint", async () => {
+test("a paused run that its deadline cancels gets exactly one more checkpoint (CKP-10)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.interrupt() } }));
   const { run } = await lab.drive(runner.run(INPUT, { deadline: "1h" }));
@@ -159,7 +159,7 @@ test("CKP-10: a paused run that its deadline cancels gets exactly one more check
   assert.deepEqual([more[0]!.status, lab.count("a")], ["cancelled", 1]);
 });
 
-test("CKP-11, CKP-13: in the middle of a step a checkpoint has the step's vertices, no routes, and the status running though one waits", async () => {
+test("in the middle of a step a checkpoint has the step's vertices, no routes, and the status running though one waits (CKP-11, CKP-13)", async () => {
   const lab = new Lab();
   const slow = gate<number>();
   const runner = lab.engine(lab.graph({
@@ -182,7 +182,7 @@ test("CKP-11, CKP-13: in the middle of a step a checkpoint has the step's vertic
   assert.equal(interrupted(await lab.drive(handle.result())).waits.length, 1);
 });
 
-test("CKP-15: the checkpoint of the completion has no frontier and no routes, the last outcome, and the time", async () => {
+test("the checkpoint of the completion has no frontier and no routes, the last outcome, and the time (CKP-15)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 0, to: "fin" }, fin: { body: () => 1 } }));
   const { run } = await lab.drive(runner.run(INPUT));
@@ -192,7 +192,7 @@ test("CKP-15: the checkpoint of the completion has no frontier and no routes, th
   assert.equal(run.completedAt, lab.clock.now());
 });
 
-test("CKP-16: the boundary of step N has the step N and the frontier of N + 1", async () => {
+test("the boundary of step N has the step N and the frontier of N + 1 (CKP-16)", async () => {
   const history = await historyOf(new Lab(), {
     a: { body: () => 0, to: "b" },
     b: { body: () => 0, to: "c" },
@@ -203,7 +203,7 @@ test("CKP-16: the boundary of step N has the step N and the frontier of N + 1", 
   assert.equal(history.at(-1)!.step, 2);
 });
 
-test("CKP-23: revisions have no gap over a run and all its resumes, in whichever process", async () => {
+test("revisions have no gap over a run and all its resumes, in whichever process (CKP-23)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt(), to: "b" },
@@ -229,7 +229,7 @@ function failingAt(store: Store, revision: number): Store {
   };
 }
 
-test("CKP-25, CKP-26: a failed append rejects the call at every revision, leaves the one before whole, and the run can go on", async () => {
+test("a failed append rejects the call at every revision, leaves the one before whole, and the run can go on (CKP-25, CKP-26)", async () => {
   const lab = new Lab();
   const graph = fan(lab);
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
@@ -254,7 +254,7 @@ test("CKP-25, CKP-26: a failed append rejects the call at every revision, leaves
   }
 });
 
-test("CKP-28: after the pause of a single vertex come its claim with the answer, its outcome, and the completion", async () => {
+test("after the pause of a single vertex come its claim with the answer, its outcome, and the completion (CKP-28)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt() } }));
   const { run } = await lab.drive(runner.run(INPUT));

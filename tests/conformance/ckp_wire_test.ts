@@ -53,7 +53,7 @@ function roundTrip(record: LogRecord): LogRecord {
   return decodeRecord(encodeRecord(record, defaultCodec), 0, "r", defaultCodec);
 }
 
-test("CKP-18: a checkpoint of every phase, and the first of all, come back from bytes equal", async () => {
+test("a checkpoint of every phase, and the first of all, come back from bytes equal (CKP-18)", async () => {
   const first = firstCheckpoint({
     type: "created",
     runId: "r",
@@ -73,7 +73,7 @@ test("CKP-18: a checkpoint of every phase, and the first of all, come back from 
   }
 });
 
-test("CKP-19: outputs, infos and continuations come back as they were; one that is absent stays absent", async () => {
+test("outputs, infos and continuations come back as they were; one that is absent stays absent (CKP-19)", async () => {
   const of = { vertexId: "a", at: 1, startedAt: 0 };
   const opened = { type: "opened", id: "w", kind: "interrupt", name: "i", n: 1, openedAt: 0 } as const;
   const values = [VALUE, null, undefined, 0, "", false, [], new Uint8Array([1, 2])];
@@ -98,7 +98,7 @@ test("CKP-19: outputs, infos and continuations come back as they were; one that 
   assert.deepEqual([...paused!.executions.get("a")!.waits.values()][0]!.continuation, VALUE);
 });
 
-test("CKP-20: arbitrary and damaged bytes give a typed error or a record, which then is stable", async () => {
+test("arbitrary and damaged bytes give a typed error or a record, which then is stable (CKP-20)", async () => {
   const [checkpoint] = (await ofEveryPhase()).slice(2);
   const whole = encodeRecord(
     { at: 1, events: [], snapshot: { checkpoint: checkpoint!, table: [] } },
@@ -126,7 +126,7 @@ test("CKP-20: arbitrary and damaged bytes give a typed error or a record, which 
   assert.ok(refused > 1_000);
 });
 
-test("CKP-21: the stored form of a checkpoint has these fields and no others; what is unset is left out", async () => {
+test("the stored form of a checkpoint has these fields and no others; what is unset is left out (CKP-21)", async () => {
   const fields = [
     "arrivals",
     "executions",

@@ -132,7 +132,7 @@ const exported = Object.entries(root as Record<string, unknown>).filter(([, valu
   typeof value === "function" && value.prototype instanceof SuperstepError
 );
 
-test("ERR-01: every exported error is in this table", () => {
+test("every exported error is in this table (ERR-01)", () => {
   assert.deepEqual(
     exported.map(([name]) => name).filter((name) => !(name in MADE) && !ELSEWHERE.includes(name)),
     [],
@@ -140,7 +140,7 @@ test("ERR-01: every exported error is in this table", () => {
 });
 
 for (const [name, [error, code, ...keys]] of Object.entries(MADE)) {
-  test(`ERR-01: ${name} says what happened to what, carries its code, and is found through wrapping`, () => {
+  test(`${name} says what happened to what, carries its code, and is found through wrapping (ERR-01)`, () => {
     assert.match(error.message, /^superstep: /);
     for (const key of keys) assert.ok(error.message.includes(key), `${key} in: ${error.message}`);
     assert.deepEqual([error.name, error.code], [name, code]);
@@ -154,7 +154,7 @@ for (const [name, [error, code, ...keys]] of Object.entries(MADE)) {
   });
 }
 
-test("ERR-02: errors made of another one give it as their cause, also through one more wrapper", () => {
+test("errors made of another one give it as their cause, also through one more wrapper (ERR-02)", () => {
   const cause = new RangeError("the cause");
   const made = [
     new ConditionError("v1", cause),
@@ -170,7 +170,7 @@ test("ERR-02: errors made of another one give it as their cause, also through on
   }
 });
 
-test("ERR-04: a revision conflict tells what the store needed next and what it was offered", async () => {
+test("a revision conflict tells what the store needed next and what it was offered (ERR-04)", async () => {
   const lab = new Lab(memoryStore());
   const runner = lab.engine(lab.graph({ a: { body: () => gate().promise } }));
   await runner.start(INPUT, { runId: "r" });
@@ -196,7 +196,7 @@ test("ERR-04: a revision conflict tells what the store needed next and what it w
   ]);
 });
 
-test("ERR-05: what happens in a run resolves the call; bad arguments, identity and the store reject it", async () => {
+test("what happens in a run resolves the call; bad arguments, identity and the store reject it (ERR-05)", async () => {
   const lab = new Lab();
   const boom = () => Promise.reject(new Error("boom"));
   const pick = () => {

@@ -21,7 +21,7 @@ const all = <T extends RunEvent["type"]>(events: readonly RunEvent[], type: T): 
 const short = (e: RunEvent): string =>
   e.type === "checkpoint" ? `checkpoint ${e.revision}` : "vertexId" in e ? `${e.type} ${e.vertexId}` : e.type;
 
-test("HKS-01: a chain of three tells of its start and end once, of each vertex twice, of every checkpoint once", async () => {
+test("a chain of three tells of its start and end once, of each vertex twice, of every checkpoint once (HKS-01)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const runner = lab.engine(lab.graph(CHAIN), { hooks });
@@ -34,7 +34,7 @@ test("HKS-01: a chain of three tells of its start and end once, of each vertex t
   assert.deepEqual(all(events, "checkpoint").map((e) => e.revision), revisions);
 });
 
-test("HKS-02, HKS-03: the start of a vertex has its time and ids; its end the same ids, the status, both times and the last attempt", async () => {
+test("the start of a vertex has its time and ids; its end the same ids, the status, both times and the last attempt (HKS-02, HKS-03)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   let vertexRunId = "";
@@ -65,7 +65,7 @@ test("HKS-02, HKS-03: the start of a vertex has its time and ids; its end the sa
   assert.deepEqual([failed?.attempt, failed?.failure.message, failed?.nextAt], [1, "again", endedAt]);
 });
 
-test("HKS-04: several sets of hooks are all told, in the order of registration, the run's own last", async () => {
+test("several sets of hooks are all told, in the order of registration, the run's own last (HKS-04)", async () => {
   const lab = new Lab();
   const order: string[] = [];
   const set = (name: string): Hooks => ({ runStart: () => void order.push(name) });
@@ -74,7 +74,7 @@ test("HKS-04: several sets of hooks are all told, in the order of registration, 
   assert.deepEqual(order, ["first", "second", "own"]);
 });
 
-test("HKS-05: an empty set and a set of one are told what they ask for", async () => {
+test("an empty set and a set of one are told what they ask for (HKS-05)", async () => {
   const lab = new Lab();
   let steps = 0;
   const runner = lab.engine(lab.graph(CHAIN), { hooks: [{}, { step: () => void steps++ }, {}] });
@@ -84,7 +84,7 @@ test("HKS-05: an empty set and a set of one are told what they ask for", async (
 
 for (const type of EVENTS) {
   for (const how of ["throws", "rejects"] as const) {
-    test(`HKS-06: a hook on ${type} that ${how} changes nothing, is logged, and the next set is told`, async () => {
+    test(`a hook on ${type} that ${how} changes nothing, is logged, and the next set is told (HKS-06)`, async () => {
       const graph = (lab: Lab) =>
         lab.graph({
           v: { body: () => 0, to: "a" },
@@ -124,14 +124,14 @@ for (const type of EVENTS) {
   }
 }
 
-test("HKS-08: the checkpoint of revision 0 is told first, then the start of the run", async () => {
+test("the checkpoint of revision 0 is told first, then the start of the run (HKS-08)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   await lab.drive(lab.engine(lab.graph(CHAIN), { hooks }).run(INPUT));
   assert.deepEqual(events.slice(0, 3).map(short), ["checkpoint 0", "runStart", "vertexStart a"]);
 });
 
-test("HKS-09, HKS-10: siblings start in ascending id; of each record first the checkpoint, then vertex by vertex the end and its wait", async () => {
+test("siblings start in ascending id; of each record first the checkpoint, then vertex by vertex the end and its wait (HKS-09, HKS-10)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const graph = lab.graph({
@@ -156,7 +156,7 @@ test("HKS-09, HKS-10: siblings start in ascending id; of each record first the c
   ]);
 });
 
-test("HKS-12: a halt is told after the checkpoint that holds it; no edge and no step of the halted step are told", async () => {
+test("a halt is told after the checkpoint that holds it; no edge and no step of the halted step are told (HKS-12)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const pick = () => {
@@ -182,7 +182,7 @@ test("HKS-12: a halt is told after the checkpoint that holds it; no edge and no 
   assert.deepEqual(all(events, "halt").map((e) => [e.halt.kind, e.halt.vertexId]), [["condition", "b"]]);
 });
 
-test("HKS-13: a resume tells of no start of the run, of the vertices that run again only, and of the end once", async () => {
+test("a resume tells of no start of the run, of the vertices that run again only, and of the end once (HKS-13)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const graph = lab.graph({ v: { body: () => 0, to: ["a", "b"] }, a: ASKING, b: { body: () => 0 } });
@@ -198,7 +198,7 @@ test("HKS-13: a resume tells of no start of the run, of the vertices that run ag
   assert.deepEqual(all(events, "runFinish").map((e) => e.run.status), ["completed"]);
 });
 
-test("HKS-14: a run that is interrupted tells of its end, once each time, with the reason", async () => {
+test("a run that is interrupted tells of its end, once each time, with the reason (HKS-14)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const runner = lab.engine(lab.graph({ a: ASKING }), { hooks });
@@ -210,7 +210,7 @@ test("HKS-14: a run that is interrupted tells of its end, once each time, with t
   assert.deepEqual(all(events, "runFinish").map((e) => e.run.status), ["interrupted", "completed"]);
 });
 
-test("HKS-15: a run that its deadline cancels tells of its end once, as cancelled", async () => {
+test("a run that its deadline cancels tells of its end once, as cancelled (HKS-15)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const runner = lab.engine(lab.graph({ a: { body: () => gate().promise } }), { hooks });
@@ -221,7 +221,7 @@ test("HKS-15: a run that its deadline cancels tells of its end once, as cancelle
   ]);
 });
 
-test("HKS-18, HKS-23: what could not be appended is told to nobody: no checkpoint, no outcome, no end; the status stays", async () => {
+test("what could not be appended is told to nobody: no checkpoint, no outcome, no end; the status stays (HKS-18, HKS-23)", async () => {
   for (const deadline of [undefined, "5s"] as const) {
     const lab = new Lab();
     const { hooks, events } = recorder();
@@ -241,7 +241,7 @@ test("HKS-18, HKS-23: what could not be appended is told to nobody: no checkpoin
   }
 });
 
-test("HKS-19: a step names all its vertices, also those that a resume did not run again", async () => {
+test("a step names all its vertices, also those that a resume did not run again (HKS-19)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const graph = lab.graph({ v: { body: () => 0, to: ["a", "b"] }, a: ASKING, b: { body: () => 0 } });
@@ -250,7 +250,7 @@ test("HKS-19: a step names all its vertices, also those that a resume did not ru
   assert.deepEqual(all(events, "step").map((e) => [e.step, e.vertices]), [[1, ["a", "b"]]]);
 });
 
-test("HKS-20: edges and step of a record carry the run as of that record; with the last one it is completed already", async () => {
+test("edges and step of a record carry the run as of that record; with the last one it is completed already (HKS-20)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const { run } = await lab.drive(lab.engine(lab.graph(CHAIN), { hooks }).run(INPUT));
@@ -264,7 +264,7 @@ test("HKS-20: edges and step of a record carry the run as of that record; with t
   ]);
 });
 
-test("HKS-21: a hook is called in the loop, before the next body begins, and what it returns is not awaited", async () => {
+test("a hook is called in the loop, before the next body begins, and what it returns is not awaited (HKS-21)", async () => {
   const lab = new Lab();
   const order: string[] = [];
   const graph = lab.graph({
@@ -281,7 +281,7 @@ test("HKS-21: a hook is called in the loop, before the next body begins, and wha
   assert.deepEqual(order, ["a", "step 0", "b", "step 1"]);
 });
 
-test("HKS-23: a checkpoint is told with run, revision and step once the store has it", async () => {
+test("a checkpoint is told with run, revision and step once the store has it (HKS-23)", async () => {
   const lab = new Lab();
   const heads: Promise<number>[] = [];
   const { hooks, events } = recorder();
@@ -302,7 +302,7 @@ test("HKS-23: a checkpoint is told with run, revision and step once the store ha
   );
 });
 
-test("HKS-24: with a checkpoint every step the end of a vertex is told with the record that makes it durable", async () => {
+test("with a checkpoint every step the end of a vertex is told with the record that makes it durable (HKS-24)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const slow = gate<number>();

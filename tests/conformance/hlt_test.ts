@@ -27,7 +27,7 @@ function throwing(message: string): never {
   throw new RangeError(message);
 }
 
-test("HLT-01: a pick that throws halts the run with its error as cause; no wait, no failure, told once, no rejection", async () => {
+test("a pick that throws halts the run with its error as cause; no wait, no failure, told once, no rejection (HLT-01)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const graph = deciding(lab, () => throwing("no idea"));
@@ -50,7 +50,7 @@ for (
     ["returns a promise", () => Promise.reject(new Error("late")), "promise"],
   ] as const
 ) {
-  test(`HLT-02: a pick that ${what} halts in the same way`, async () => {
+  test(`a pick that ${what} halts in the same way (HLT-02)`, async () => {
     const lab = new Lab();
     const result = interrupted(await lab.drive(lab.engine(deciding(lab, pick)).run(INPUT)));
     assert.deepEqual([result.reason, result.halt?.kind], ["halted", "condition"]);
@@ -63,7 +63,7 @@ function throwNothing(): never {
 }
 
 for (const [what, picked] of [["undefined", undefined], ["an empty list", []]] as const) {
-  test(`HLT-03: a pick that returns ${what} halts as an undeclared target, and the text says that nothing was picked`, async () => {
+  test(`a pick that returns ${what} halts as an undeclared target, and the text says that nothing was picked (HLT-03)`, async () => {
     const lab = new Lab();
     const result = interrupted(await lab.drive(lab.engine(deciding(lab, () => picked)).run(INPUT)));
     const { halt } = result;
@@ -74,7 +74,7 @@ for (const [what, picked] of [["undefined", undefined], ["an empty list", []]] a
 }
 
 for (const picked of ["a", ["end", "nowhere"], [7]] as const) {
-  test(`HLT-04: a pick that returns the undeclared ${JSON.stringify(picked)} halts naming it and where it came from`, async () => {
+  test(`a pick that returns the undeclared ${JSON.stringify(picked)} halts naming it and where it came from (HLT-04)`, async () => {
     const lab = new Lab();
     const result = interrupted(await lab.drive(lab.engine(deciding(lab, () => picked)).run(INPUT)));
     const { halt } = result;
@@ -94,7 +94,7 @@ function deadEnd(lab: Lab) {
   });
 }
 
-test("HLT-05, HLT-17: a frontier that runs dry without a finish halts as a dead end, on every resume again", async () => {
+test("a frontier that runs dry without a finish halts as a dead end, on every resume again (HLT-05, HLT-17)", async () => {
   const lab = new Lab();
   const graph = deadEnd(lab);
   const result = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
@@ -108,7 +108,7 @@ test("HLT-05, HLT-17: a frontier that runs dry without a finish halts as a dead 
   assert.equal(halts.length, 2);
 });
 
-test("HLT-06, HLT-07: a cycle halts at its step budget; the halt names the step refused, and the frontier stands", async () => {
+test("a cycle halts at its step budget; the halt names the step refused, and the frontier stands (HLT-06, HLT-07)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: () => 0, route: { targets: ["a", "end"], pick: () => "a" } },
@@ -122,7 +122,7 @@ test("HLT-06, HLT-07: a cycle halts at its step budget; the halt names the step 
   assert.deepEqual((await lab.engine(graph).history(result.run.runId)).rows.at(-1)!.frontier, ["a"]);
 });
 
-test("HLT-07: every other halt names the step that had just run", async () => {
+test("every other halt names the step that had just run (HLT-07)", async () => {
   for (
     const [pick, kind] of [[() => throwing("x"), "condition"], [
       () => "stranger",
@@ -140,7 +140,7 @@ test("HLT-07: every other halt names the step that had just run", async () => {
   }
 });
 
-test("HLT-10: a halt at the step budget holds the vertices that would have run, no outcome and no route", async () => {
+test("a halt at the step budget holds the vertices that would have run, no outcome and no route (HLT-10)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: () => 0, to: ["b", "c"] },
@@ -156,7 +156,7 @@ test("HLT-10: a halt at the step budget holds the vertices that would have run, 
   assert.equal(lab.count("b") + lab.count("c"), 0);
 });
 
-test("HLT-11: the state of a halted run is the committed one, with the outcomes of the halted step, live and stored", async () => {
+test("the state of a halted run is the committed one, with the outcomes of the halted step, live and stored (HLT-11)", async () => {
   const lab = new Lab();
   const graph = deciding(lab, () => throwing("x"));
   const result = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
@@ -164,7 +164,7 @@ test("HLT-11: the state of a halted run is the committed one, with the outcomes 
   assert.deepEqual((await lab.elsewhere(graph).get(result.run.runId)).state, result.state);
 });
 
-test("HLT-12: after a halt at the step budget a larger one goes on with the frontier; nothing runs twice", async () => {
+test("after a halt at the step budget a larger one goes on with the frontier; nothing runs twice (HLT-12)", async () => {
   const lab = new Lab();
   const graph = chain(lab, 4);
   const { run } = await lab.drive(lab.engine(graph).run(INPUT, { maxSteps: 2 }));
@@ -174,7 +174,7 @@ test("HLT-12: after a halt at the step budget a larger one goes on with the fron
   assert.deepEqual([0, 1, 2, 3].map((i) => lab.count(`v${i}`)), [1, 1, 1, 1]);
 });
 
-test("HLT-13: with the same budget a resume halts again at once and runs nothing", async () => {
+test("with the same budget a resume halts again at once and runs nothing (HLT-13)", async () => {
   const lab = new Lab();
   const graph = chain(lab, 4);
   const first = await lab.drive(lab.engine(graph).run(INPUT, { maxSteps: 2 }));
@@ -185,7 +185,7 @@ test("HLT-13: with the same budget a resume halts again at once and runs nothing
   assert.equal(lab.count("v2"), 0);
 });
 
-test("HLT-14, HLT-18: after a pick is mended a resume asks it again, records the routes of the same step, and runs no vertex twice", async () => {
+test("after a pick is mended a resume asks it again, records the routes of the same step, and runs no vertex twice (HLT-14, HLT-18)", async () => {
   const lab = new Lab();
   let picks = 0;
   const graph = deciding(lab, () => ++picks === 1 ? throwing("x") : "b");
@@ -203,7 +203,7 @@ test("HLT-14, HLT-18: after a pick is mended a resume asks it again, records the
   ]);
 });
 
-test("HLT-16: the handler of a vertex that failed in a halted step runs once the step is routed again", async () => {
+test("the handler of a vertex that failed in a halted step runs once the step is routed again (HLT-16)", async () => {
   const lab = new Lab();
   let mended = false;
   const graph = lab.graph({
@@ -224,7 +224,7 @@ test("HLT-16: the handler of a vertex that failed in a halted step runs once the
   assert.deepEqual([lab.count("a"), lab.count("handler")], [1, 1]);
 });
 
-test("HLT-20: a halted run read by another process has kind, step and a cause of the recorded text, and no waits", async () => {
+test("a halted run read by another process has kind, step and a cause of the recorded text, and no waits (HLT-20)", async () => {
   const lab = new Lab();
   const graph = deciding(lab, () => throwing("no idea"));
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
@@ -236,7 +236,7 @@ test("HLT-20: a halted run read by another process has kind, step and a cause of
   assert.deepEqual([view.waits, view.failures], [[], []]);
 });
 
-test("HLT-21: a halted checkpoint whose halt is missing is refused with a typed error, and its status can still be read", async () => {
+test("a halted checkpoint whose halt is missing is refused with a typed error, and its status can still be read (HLT-21)", async () => {
   const lab = new Lab();
   const graph = deciding(lab, () => throwing("x"));
   const runner = lab.engine(graph);
@@ -247,7 +247,7 @@ test("HLT-21: a halted checkpoint whose halt is missing is refused with a typed 
   assert.equal((await runner.status(run.runId)).reason, "halted");
 });
 
-test("HLT-22: routing is halted only once a step is settled, so no halt stands beside a wait or a failure", async () => {
+test("routing is halted only once a step is settled, so no halt stands beside a wait or a failure (HLT-22)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b", "c"] },

@@ -50,13 +50,13 @@ function lab(version = 1) {
   return { store, runner, handle: runnerHandle(runner) };
 }
 
-test("HND-01: a handle has the graph, the version and the topology of its runner", () => {
+test("a handle has the graph, the version and the topology of its runner (HND-01)", () => {
   const { handle, runner } = lab();
   assert.deepEqual([handle.graphId, handle.graphVersion], ["json", runner.graph.version]);
   assert.deepEqual(handle.topology(), runner.topology());
 });
 
-test("HND-02, HND-08: inputs and states are JSON, both ways, with what JSON lacks as tags; no input is the empty object", async () => {
+test("inputs and states are JSON, both ways, with what JSON lacks as tags; no input is the empty object (HND-02, HND-08)", async () => {
   const { handle, runner } = lab();
   const input = { n: 4, due: { $date: "2026-01-02T03:04:05.000Z" }, tags: { $set: ["a", "b"] } };
   const paused = await handle.run(input, { runId: "r" });
@@ -71,7 +71,7 @@ test("HND-02, HND-08: inputs and states are JSON, both ways, with what JSON lack
   assert.deepEqual(await handle.status("s"), empty.run);
 });
 
-test("HND-03: what the schema refuses, or JSON cannot mean, starts nothing", async () => {
+test("what the schema refuses, or JSON cannot mean, starts nothing (HND-03)", async () => {
   const { handle } = lab();
   await assert.rejects(handle.run({ n: "4" }), { code: "VALIDATION" });
   await assert.rejects(handle.run([1]), { code: "VALIDATION" });
@@ -80,7 +80,7 @@ test("HND-03: what the schema refuses, or JSON cannot mean, starts nothing", asy
   assert.deepEqual((await handle.list()).rows, []);
 });
 
-test("HND-04: errors of the runner come through unchanged", async () => {
+test("errors of the runner come through unchanged (HND-04)", async () => {
   const { handle } = lab();
   await assert.rejects(handle.get("none"), { code: "CHECKPOINT_NOT_FOUND" });
   await assert.rejects(handle.status("none"), { code: "CHECKPOINT_NOT_FOUND" });
@@ -92,7 +92,7 @@ test("HND-04: errors of the runner come through unchanged", async () => {
   await assert.rejects(handle.run({ n: 1 }, { runId: "r" }), { code: "RUN_EXISTS" });
 });
 
-test("HND-05, HND-06: an answer in JSON reaches the task as its wait's schema makes it, and an interrupt takes whatever it is", async () => {
+test("an answer in JSON reaches the task as its wait's schema makes it, and an interrupt takes whatever it is (HND-05, HND-06)", async () => {
   const { handle } = lab();
   await handle.run({}, { runId: "r" });
   const { rows: [wait] } = await handle.waits({ runId: "r" });
@@ -108,7 +108,7 @@ test("HND-05, HND-06: an answer in JSON reaches the task as its wait's schema ma
   assert.deepEqual((done.state as { said: unknown }).said, { a: [1, { $bigint: "12345678901234567890" }] });
 });
 
-test("HND-04: failures, halts and cancellations are told as plain data", async () => {
+test("failures, halts and cancellations are told as plain data (HND-04)", async () => {
   const store = memoryStore();
   const failing = new GraphBuilder({ id: "f", schema: State })
     .addVertex({
@@ -149,7 +149,7 @@ test("HND-04: failures, halts and cancellations are told as plain data", async (
   });
 });
 
-test("HND-09, HND-10, HND-14: a registry keeps versions apart, resolves exactly, and refuses a second runner of one, by name", () => {
+test("a registry keeps versions apart, resolves exactly, and refuses a second runner of one, by name (HND-09, HND-10, HND-14)", () => {
   const registry = new Registry();
   const [one, two] = [lab(1), lab(2)];
   const first = registry.add(one.runner);
@@ -166,7 +166,7 @@ test("HND-09, HND-10, HND-14: a registry keeps versions apart, resolves exactly,
   assert.equal(registry.resolve("json", one.runner.graph.version), first);
 });
 
-test("HND-11, HND-12: keys and manifest are sorted and stable, and empty lists when there is nothing", () => {
+test("keys and manifest are sorted and stable, and empty lists when there is nothing (HND-11, HND-12)", () => {
   const registry = new Registry();
   assert.deepEqual([registry.keys, registry.manifest], [[], []]);
   const store = memoryStore();

@@ -10,7 +10,7 @@ import { chainOf, completed, engine, graphOf, interrupted, type Notes, notes } f
 
 const boom = new Error("boom");
 
-test("IDS-14, IDS-15: the key names graph, run, step and vertex, and nothing else", async () => {
+test("the key names graph, run, step and vertex, and nothing else (IDS-14, IDS-15)", async () => {
   assert.equal(idempotencyKey("g", "r", 5, "v"), "graph=g/run=r/step=5/vertex=v");
   const keys: string[] = [];
   const runs: string[] = [];
@@ -33,7 +33,7 @@ test("IDS-14, IDS-15: the key names graph, run, step and vertex, and nothing els
   assert.notEqual(runs[0], runs[1]);
 });
 
-test("IDS-16: another graph, run, step, vertex or item is another key", () => {
+test("another graph, run, step, vertex or item is another key (IDS-16)", () => {
   const keys = [
     idempotencyKey("g", "r", 1, "v"),
     idempotencyKey("h", "r", 1, "v"),
@@ -46,7 +46,7 @@ test("IDS-16: another graph, run, step, vertex or item is another key", () => {
   assert.equal(new Set(keys).size, keys.length);
 });
 
-test("IDS-17: the key is one through failed attempts, a pause, a crash and a resume that begins the vertex afresh", async () => {
+test("the key is one through failed attempts, a pause, a crash and a resume that begins the vertex afresh (IDS-17)", async () => {
   const keys = new Set<string>();
   const runs = new Set<string>();
   let fails = true;
@@ -70,7 +70,7 @@ test("IDS-17: the key is one through failed attempts, a pause, a crash and a res
   assert.deepEqual([e.ran("v"), keys.size, runs.size], [4, 1, 2]);
 });
 
-test("IDS-19: a vertex that a cycle runs in two steps has two keys", async () => {
+test("a vertex that a cycle runs in two steps has two keys (IDS-19)", async () => {
   const keys: string[] = [];
   const e = engine(graphOf({
     vertices: {
@@ -83,7 +83,7 @@ test("IDS-19: a vertex that a cycle runs in two steps has two keys", async () =>
   assert.deepEqual(keys, ["graph=g/run=r/step=0/vertex=a", "graph=g/run=r/step=2/vertex=a"]);
 });
 
-test("IDS-21: what a body is told of itself is what is recorded and told of it", async () => {
+test("what a body is told of itself is what is recorded and told of it (IDS-21)", async () => {
   const seen: Pick<TaskContext, "graphId" | "runId" | "vertexId" | "vertexRunId" | "step">[] = [];
   const told: unknown[] = [];
   const e = engine(
@@ -113,7 +113,7 @@ test("IDS-21: what a body is told of itself is what is recorded and told of it",
   assert.equal((await e.eventsOf(run.runId, "failed"))[0]!.vertexId, "v");
 });
 
-test("IDS-22: a body reads its own attempt, counted from 1, and its start is told once with its time", async () => {
+test("a body reads its own attempt, counted from 1, and its start is told once with its time (IDS-22)", async () => {
   const attempts: number[] = [];
   const starts: unknown[] = [];
   const e = engine(
@@ -135,7 +135,7 @@ test("IDS-22: a body reads its own attempt, counted from 1, and its start is tol
   assert.deepEqual([attempts, starts], [[1, 2, 3], [["v", 1, begin]]]);
 });
 
-test("IDS-24: a run id that is given is the run's id as it is", async () => {
+test("a run id that is given is the run's id as it is (IDS-24)", async () => {
   for (const runId of ["order-7", "A.b_c:d-9", "0192f0c1-2b3c-7d4e-8f50-123456789abc"]) {
     const e = engine(chainOf("v"));
     assert.equal((await e.run(notes(), { runId })).run.runId, runId);
@@ -143,7 +143,7 @@ test("IDS-24: a run id that is given is the run's id as it is", async () => {
   }
 });
 
-test("IDS-25: a start under the id of another run is refused: nothing runs and nothing is written", async () => {
+test("a start under the id of another run is refused: nothing runs and nothing is written (IDS-25)", async () => {
   const e = engine(chainOf("v"));
   completed(await e.run(notes({ x: 1 }), { runId: "r" }));
   await assert.rejects(e.run(notes({ x: 2 }), { runId: "r" }), (error) => {
@@ -161,7 +161,7 @@ test("IDS-25: a start under the id of another run is refused: nothing runs and n
   assert.deepEqual([e.ran(), (await e.runner.history("r")).rows.length], [1, 2]);
 });
 
-test("IDS-26: a store that fails while the id is looked up rejects the start with its error, and nothing runs", async () => {
+test("a store that fails while the id is looked up rejects the start with its error, and nothing runs (IDS-26)", async () => {
   const store = memoryStore();
   const e = engine(chainOf("v"), { store });
   completed(await e.run(notes(), { runId: "r" }));
@@ -178,7 +178,7 @@ test("IDS-26: a store that fails while the id is looked up rejects the start wit
   assert.deepEqual([e.ran(), (await e.runner.history("r")).rows.length], [1, 2]);
 });
 
-test("IDS-28: the times of a completed run are in order, and those of what did not happen are absent", async () => {
+test("the times of a completed run are in order, and those of what did not happen are absent (IDS-28)", async () => {
   const e = engine(
     graphOf({ vertices: { v: { timeout: "1h", run: (_input, ctx) => ctx.sleep("s", "5s") } } }),
   );
@@ -194,7 +194,7 @@ test("IDS-28: the times of a completed run are in order, and those of what did n
   assert.deepEqual(["interruptedAt" in run, "cancelledAt" in run, "deadline" in run], [false, false, false]);
 });
 
-test("IDS-29: a run is created and started at one time, which no pause, resume or restart changes", async () => {
+test("a run is created and started at one time, which no pause, resume or restart changes (IDS-29)", async () => {
   const e = engine(graphOf({ vertices: { v: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt() } } }));
   const begin = e.clock.now();
   const { run } = interrupted(await e.run(notes()), "awaiting");
@@ -206,7 +206,7 @@ test("IDS-29: a run is created and started at one time, which no pause, resume o
   assert.equal(done.run.completedAt, begin + 3_600_000);
 });
 
-test("IDS-31: a result's revision is the newest of the store, and revisions have no gap", async () => {
+test("a result's revision is the newest of the store, and revisions have no gap (IDS-31)", async () => {
   const e = engine(graphOf({
     vertices: {
       a: { to: "v" },

@@ -22,7 +22,7 @@ async function started(s: Site, path = "/v1/graphs/echo/runs", body: unknown = {
 }
 const rows = async (s: Site) => (await s.get<{ runs: unknown[] }>("/v1/runs")).body.runs;
 
-test("ING-01: the graphs are listed with their versions; where none is served the list is empty", async () => {
+test("the graphs are listed with their versions; where none is served the list is empty (ING-01)", async () => {
   await using s = await site([approval(2), approval(1), echo()], { work: false });
   const { status, body } = await s.get<{ graphs: { graphId: string; versions: string[] }[] }>("/v1/graphs");
   assert.equal(status, 200);
@@ -33,7 +33,7 @@ test("ING-01: the graphs are listed with their versions; where none is served th
   assert.equal((await none.request("/v1/runs/r")).status, 404);
 });
 
-test("ING-02: a run is taken in with 202 and its version, completes by itself, and shows its state", async () => {
+test("a run is taken in with 202 and its version, completes by itself, and shows its state (ING-02)", async () => {
   await using s = await site([echo()]);
   const { status, body } = await s.post("/v1/graphs/echo/runs", { input: { n: 7 } });
   assert.equal(status, 202);
@@ -42,7 +42,7 @@ test("ING-02: a run is taken in with 202 and its version, completes by itself, a
   assert.deepEqual(done.body.state, { n: 7, out: 7 });
 });
 
-test("ING-03, ING-04, ING-06: of several versions one must be named, and it must be served", async () => {
+test("of several versions one must be named, and it must be served (ING-03, ING-04, ING-06)", async () => {
   await using s = await site([approval(1), approval(2)], { work: false });
   const input = { input: { question: "?" } };
   const unnamed = await s.post<Fault>("/v1/graphs/approval/runs", input);
@@ -55,7 +55,7 @@ test("ING-03, ING-04, ING-06: of several versions one must be named, and it must
   assert.deepEqual([unserved.status, unserved.body.error.code], [404, "GRAPH_NOT_SERVED"]);
 });
 
-test("ING-05, ING-07: an unknown graph is not found, and what is no id is refused before", async () => {
+test("an unknown graph is not found, and what is no id is refused before (ING-05, ING-07)", async () => {
   await using s = await site([echo()], { work: false });
   const unknown = await s.post<Fault>("/v1/graphs/other/runs");
   assert.deepEqual([unknown.status, unknown.body.error.code], [404, "GRAPH_NOT_SERVED"]);
@@ -66,7 +66,7 @@ test("ING-05, ING-07: an unknown graph is not found, and what is no id is refuse
   }
 });
 
-test("ING-08: a body that is no JSON is refused, and nothing is stored", async () => {
+test("a body that is no JSON is refused, and nothing is stored (ING-08)", async () => {
   await using s = await site([echo()], { work: false });
   for (const raw of ["{", '{"input":}', "{'input': 1}", '{"input": 1} x', "\u0000"]) {
     const headers = { "Content-Type": "application/json" };
@@ -76,7 +76,7 @@ test("ING-08: a body that is no JSON is refused, and nothing is stored", async (
   assert.deepEqual(await rows(s), []);
 });
 
-test("W2, E1: an input that does not fit the schema is refused at once with the schema's issues, and nothing is stored", async () => {
+test("an input that does not fit the schema is refused at once with the schema's issues, and nothing is stored (W2, E1)", async () => {
   await using s = await site([approval()], { work: false });
   const answered = await s.post<Fault>("/v1/graphs/approval/runs", { input: { question: 1 } });
   assert.equal(answered.status, 422);
@@ -84,21 +84,21 @@ test("W2, E1: an input that does not fit the schema is refused at once with the 
   assert.deepEqual(await rows(s), []);
 });
 
-test("ING-10: no body is an input without fields, whose defaults apply", async () => {
+test("no body is an input without fields, whose defaults apply (ING-10)", async () => {
   await using s = await site([echo()]);
   const { status, body } = await s.post("/v1/graphs/echo/runs");
   assert.equal(status, 202);
   assert.deepEqual((await inStatus(s, body.runId as string, "completed")).body.state, { n: 0, out: 0 });
 });
 
-test("W1: a run is there as soon as it was taken in, also when nobody works on it", async () => {
+test("a run is there as soon as it was taken in, also when nobody works on it (W1)", async () => {
   await using s = await site([echo()], { work: false });
   const runId = await started(s);
   const { status, body } = await s.get(`/v1/runs/${runId}`);
   assert.deepEqual([status, body.status], [200, "running"]);
 });
 
-test("ING-12: a repeated Idempotency-Key is the same run, which is worked on once", async () => {
+test("a repeated Idempotency-Key is the same run, which is worked on once (ING-12)", async () => {
   let ran = 0;
   await using s = await site([single("echo", () => ++ran)]);
   const key = { "Idempotency-Key": "k-1" };
@@ -112,7 +112,7 @@ test("ING-12: a repeated Idempotency-Key is the same run, which is worked on onc
   assert.equal((await rows(s)).length, 1);
 });
 
-test("W2: a key is its graph's alone, and one that was used with another body is refused", async () => {
+test("a key is its graph's alone, and one that was used with another body is refused (W2)", async () => {
   await using s = await site([echo(), single("other", () => 0)], { work: false });
   const key = { "Idempotency-Key": "k" };
   const first = await s.post("/v1/graphs/echo/runs", {}, key);
@@ -123,7 +123,7 @@ test("W2: a key is its graph's alone, and one that was used with another body is
   assert.deepEqual([again.status, again.body.error.code], [409, "RUN_EXISTS"]);
 });
 
-test("E1: a start that the store did not take leaves nothing of its key, which starts the run later", async () => {
+test("a start that the store did not take leaves nothing of its key, which starts the run later (E1)", async () => {
   let failing = true;
   const store = aroundStore(memoryStore(), async ({ op, apply }) => {
     if (failing && op === "append") throw new StoreError("append", "no space left");
@@ -143,7 +143,7 @@ test("E1: a start that the store did not take leaves nothing of its key, which s
   assert.equal((await rows(s)).length, 1);
 });
 
-test("ING-16: an Idempotency-Key means nothing to resume and cancel", async () => {
+test("an Idempotency-Key means nothing to resume and cancel (ING-16)", async () => {
   await using s = await site([approval()]);
   const runId = await started(s, "/v1/graphs/approval/runs", { input: { question: "?" } });
   await inStatus(s, runId, "interrupted");
@@ -154,7 +154,7 @@ test("ING-16: an Idempotency-Key means nothing to resume and cancel", async () =
   assert.equal((await s.post(`/v1/runs/${runId}/cancel`, {}, key)).status, 200);
 });
 
-test("ING-17: a paused run is resumed with a payload, and completes with it", async () => {
+test("a paused run is resumed with a payload, and completes with it (ING-17)", async () => {
   await using s = await site([approval()], { work: false });
   const runId = await started(s, "/v1/graphs/approval/runs", { input: { question: "?" } });
   assert.equal((await s.post(`/v1/runs/${runId}/resume`)).status, 202);
@@ -166,7 +166,7 @@ test("ING-17: a paused run is resumed with a payload, and completes with it", as
   assert.equal((body.state as { approved: boolean }).approved, false);
 });
 
-test("ING-18: a run that is over is not resumed, and nothing runs", async () => {
+test("a run that is over is not resumed, and nothing runs (ING-18)", async () => {
   let ran = 0;
   await using s = await site([single("echo", () => ++ran)]);
   const done = await started(s);
@@ -181,7 +181,7 @@ test("ING-18: a run that is over is not resumed, and nothing runs", async () => 
   assert.equal(ran, before);
 });
 
-test("ING-19, ING-20: of a version that is not served a run is neither resumed nor shown, and the answer says which it needs", async () => {
+test("of a version that is not served a run is neither resumed nor shown, and the answer says which it needs (ING-19, ING-20)", async () => {
   const store = memoryStore();
   await using old = await site([approval(1)], { store, work: false });
   const runId = await started(old, "/v1/graphs/approval/runs", { input: { question: "?" } });
@@ -197,7 +197,7 @@ test("ING-19, ING-20: of a version that is not served a run is neither resumed n
   }
 });
 
-test("O5: a run of a version that is not served is cancelled all the same", async () => {
+test("a run of a version that is not served is cancelled all the same (O5)", async () => {
   const store = memoryStore();
   await using old = await site([approval(1)], { store, work: false });
   const runId = await started(old, "/v1/graphs/approval/runs", { input: { question: "?" } });
@@ -205,7 +205,7 @@ test("O5: a run of a version that is not served is cancelled all the same", asyn
   assert.deepEqual((await s.post(`/v1/runs/${runId}/cancel`)).body.status, "cancelled");
 });
 
-test("ING-23: a run that there is not is not found, and what is no id is refused", async () => {
+test("a run that there is not is not found, and what is no id is refused (ING-23)", async () => {
   await using s = await site([echo()], { work: false });
   const unknown = await s.get<Fault>("/v1/runs/nobody");
   assert.deepEqual([unknown.status, unknown.body.error.code], [404, "CHECKPOINT_NOT_FOUND"]);
@@ -213,7 +213,7 @@ test("ING-23: a run that there is not is not found, and what is no id is refused
   assert.deepEqual([bad.status, bad.body.error.code], [400, "BAD_REQUEST"]);
 });
 
-test("ING-24: a paused run shows what it awaits, with the info of the wait", async () => {
+test("a paused run shows what it awaits, with the info of the wait (ING-24)", async () => {
   await using s = await site([approval()]);
   const runId = await started(s, "/v1/graphs/approval/runs", { input: { question: "?" } });
   const { status, body } = await inStatus(s, runId, "interrupted");
@@ -222,7 +222,7 @@ test("ING-24: a paused run shows what it awaits, with the info of the wait", asy
   assert.deepEqual([wait!.kind, wait!.name, wait!.info], ["answer", "verdict", { draft: "about ?" }]);
 });
 
-test("ING-25: a halted run shows the kind and step of its halt", async () => {
+test("a halted run shows the kind and step of its halt (ING-25)", async () => {
   await using s = await site([
     single("bad", () => 0, {
       pick: () => {
@@ -243,7 +243,7 @@ test("ING-25: a halted run shows the kind and step of its halt", async () => {
   assert.deepEqual(loop.body.halt, { kind: "max_steps", step: 3 });
 });
 
-test("ING-26: what a task threw is not shown, unless causes are", async () => {
+test("what a task threw is not shown, unless causes are (ING-26)", async () => {
   const graphs = () => [single("fails", () => {
     throw Object.assign(new TypeError("the password is hunter2"), { data: { token: "hunter2" } });
   })];
@@ -262,7 +262,7 @@ test("ING-26: what a task threw is not shown, unless causes are", async () => {
   }
 });
 
-test("ING-28, ING-31: a paused run is cancelled with a reason, or without any", async () => {
+test("a paused run is cancelled with a reason, or without any (ING-28, ING-31)", async () => {
   await using s = await site([approval()]);
   for (
     const [body, reason] of [[{ reason: "no longer needed" }, "no longer needed"], [null, "requested"], [
@@ -283,7 +283,7 @@ test("ING-28, ING-31: a paused run is cancelled with a reason, or without any", 
   }
 });
 
-test("O5: a cancellation that comes too late answers how the run ended", async () => {
+test("a cancellation that comes too late answers how the run ended (O5)", async () => {
   await using s = await site([echo()]);
   const runId = await started(s);
   await inStatus(s, runId, "completed");
@@ -291,7 +291,7 @@ test("O5: a cancellation that comes too late answers how the run ended", async (
   assert.deepEqual([status, body.status], [200, "completed"]);
 });
 
-test("ING-30: a body with a field that is not described is refused", async () => {
+test("a body with a field that is not described is refused (ING-30)", async () => {
   await using s = await site([echo()], { work: false });
   const runId = await started(s);
   for (const path of ["cancel", "resume", "fork"]) {
@@ -300,7 +300,7 @@ test("ING-30: a body with a field that is not described is refused", async () =>
   }
 });
 
-test("ING-32: ids are judged first, then the body, and the run is looked up last", async () => {
+test("ids are judged first, then the body, and the run is looked up last (ING-32)", async () => {
   await using s = await site([echo()], { work: false });
   const post = (path: string) =>
     s.call<Fault>("POST", path, { raw: "{", headers: { "Content-Type": "application/json" } });
@@ -311,7 +311,7 @@ test("ING-32: ids are judged first, then the body, and the run is looked up last
   assert.equal((await s.post("/v1/runs/nobody/cancel")).status, 404);
 });
 
-test("ING-34: a body above the limit is refused, and nothing is stored", async () => {
+test("a body above the limit is refused, and nothing is stored (ING-34)", async () => {
   await using s = await site([echo()], { work: false, bodyLimit: 64 });
   const answered = await s.post<Fault>("/v1/graphs/echo/runs", { input: { text: "x".repeat(64) } });
   assert.deepEqual([answered.status, answered.body.error.code], [413, "BODY_TOO_LARGE"]);
@@ -319,7 +319,7 @@ test("ING-34: a body above the limit is refused, and nothing is stored", async (
   assert.equal((await s.post("/v1/graphs/echo/runs", { input: { text: "x" } })).status, 202);
 });
 
-test("D9: a limit that is none is refused when the app is made; by default it is 1 MiB", async () => {
+test("a limit that is none is refused when the app is made; by default it is 1 MiB (D9)", async () => {
   const make = (more: SiteOptions) => createApp({ store: memoryStore(), runners: [], ...more });
   for (const bodyLimit of [0, -1, NaN, 1.5]) assert.throws(() => make({ bodyLimit }), /bodyLimit/);
   await using s = await site([echo()], { work: false });
@@ -328,7 +328,7 @@ test("D9: a limit that is none is refused when the app is made; by default it is
   assert.equal((await start(1024 * 1024)).status, 413);
 });
 
-test("ING-36, ING-37: who is not let in gets one fixed answer, whatever auth says and whatever the path", async () => {
+test("who is not let in gets one fixed answer, whatever auth says and whatever the path (ING-36, ING-37)", async () => {
   const auth = () => {
     throw new Error("user joe has no role admin");
   };
@@ -343,14 +343,14 @@ test("ING-36, ING-37: who is not let in gets one fixed answer, whatever auth say
   assert.equal((await open.get("/v1/graphs")).status, 200);
 });
 
-test("ING-38: when the store is closed, no run is taken in", async () => {
+test("when the store is closed, no run is taken in (ING-38)", async () => {
   await using s = await site([echo()], { work: false });
   await s.store.close();
   const { status, body } = await s.post<Fault>("/v1/graphs/echo/runs");
   assert.deepEqual([status, body.error.code, body.error.retryable], [503, "STORE", true]);
 });
 
-test("ING-40, ING-41: every error is JSON with a short fixed text, never the engine's", async () => {
+test("every error is JSON with a short fixed text, never the engine's (ING-40, ING-41)", async () => {
   await using s = await site([approval(1), approval(2)], { work: false });
   for (
     const [method, path, body] of [
@@ -372,7 +372,7 @@ test("ING-40, ING-41: every error is JSON with a short fixed text, never the eng
   }
 });
 
-test("ING-43: an unknown path is not found, and a known one says which methods it takes", async () => {
+test("an unknown path is not found, and a known one says which methods it takes (ING-43)", async () => {
   await using s = await site([echo()], { work: false });
   assert.equal((await s.get<Fault>("/v2/runs")).status, 404);
   assert.equal((await s.get<Fault>("/v1/runs/")).status, 404);
@@ -384,7 +384,7 @@ test("ING-43: an unknown path is not found, and a known one says which methods i
   ]);
 });
 
-test("ING-45: whoever is let in may see and move any run; keeping callers apart is for auth, which knows the run", async () => {
+test("whoever is let in may see and move any run; keeping callers apart is for auth, which knows the run (ING-45)", async () => {
   const auth: SiteOptions["auth"] = ({ request, runId }) => {
     const id = request.headers.get("x-user");
     if (id === null) return undefined;

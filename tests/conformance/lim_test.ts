@@ -21,7 +21,7 @@ function fanOut(lab: Lab, siblings: number) {
 }
 
 for (const [id, concurrency] of [["LIM-01", 1], ["LIM-02", 2]] as const) {
-  test(`${id}, E3: of 4 siblings under a concurrency of ${concurrency} never more than that run at once, and that many do`, async () => {
+  test(`of 4 siblings under a concurrency of ${concurrency} never more than that run at once, and that many do (${id}, E3)`, async () => {
     const lab = new Lab();
     const { graph, seen } = fanOut(lab, 4);
     const result = await lab.drive(lab.engine(graph).run(INPUT, { concurrency }));
@@ -29,7 +29,7 @@ for (const [id, concurrency] of [["LIM-01", 1], ["LIM-02", 2]] as const) {
   });
 }
 
-test("LIM-04: a vertex that waits for its place starts, and is told to have started, after the one before has ended", async () => {
+test("a vertex that waits for its place starts, and is told to have started, after the one before has ended (LIM-04)", async () => {
   const lab = new Lab();
   const { graph } = fanOut(lab, 2);
   const times: [string, string, number][] = [];
@@ -52,14 +52,14 @@ function chain(lab: Lab, length: number) {
   ));
 }
 
-test("LIM-05, E9: under a budget of n a chain of n vertices completes, and one of n + 1 halts before its last", async () => {
+test("under a budget of n a chain of n vertices completes, and one of n + 1 halts before its last (LIM-05, E9)", async () => {
   const lab = new Lab();
   assert.equal((await lab.drive(lab.engine(chain(lab, 5)).run(INPUT, { maxSteps: 5 }))).status, "completed");
   const halted = interrupted(await lab.drive(lab.engine(chain(lab, 6)).run(INPUT, { maxSteps: 5 })));
   assert.deepEqual([halted.halt?.kind, halted.path.length, lab.count("c5")], ["max_steps", 5, 0]);
 });
 
-test("LIM-06, E9: the budget counts the steps of the run, not those of a call: a resume goes on counting", async () => {
+test("the budget counts the steps of the run, not those of a call: a resume goes on counting (LIM-06, E9)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: () => 0, to: "b" },
@@ -78,7 +78,7 @@ test("LIM-06, E9: the budget counts the steps of the run, not those of a call: a
   ]);
 });
 
-test("LIM-07, E11: a signal that was aborted before makes run reject; nothing runs and nothing is stored", async () => {
+test("a signal that was aborted before makes run reject; nothing runs and nothing is stored (LIM-07, E11)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => assert.fail("it ran") } }));
   for (const options of [{}, { runId: "r" }]) {
@@ -87,7 +87,7 @@ test("LIM-07, E11: a signal that was aborted before makes run reject; nothing ru
   assert.deepEqual((await runner.list()).rows, []);
 });
 
-test("LIM-08, LIM-09, E11: an abort in the middle of a step reaches the bodies and leaves the run running, to be resumed by its phase", async () => {
+test("an abort in the middle of a step reaches the bodies and leaves the run running, to be resumed by its phase (LIM-08, LIM-09, E11)", async () => {
   const lab = new Lab();
   const reasons: unknown[] = [];
   const stop = new AbortController();
@@ -112,7 +112,7 @@ test("LIM-08, LIM-09, E11: an abort in the middle of a step reaches the bodies a
   assert.deepEqual([done.status, ...["a", "b", "c"].map((id) => lab.count(id))], ["completed", 1, 1, 2]);
 });
 
-test("LIM-25: status of an unknown run is refused; of a known one it is its record, also when its state cannot be decoded", async () => {
+test("status of an unknown run is refused; of a known one it is its record, also when its state cannot be decoded (LIM-25)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.interrupt() } }));
   await lab.fails(runner.status("unknown"), "CheckpointNotFoundError");
@@ -123,7 +123,7 @@ test("LIM-25: status of an unknown run is refused; of a known one it is its reco
   await lab.fails(runner.get(run.runId), "CheckpointDecodeError");
 });
 
-test("LIM-26: get of a completed run is its final state, without waits and without a halt", async () => {
+test("get of a completed run is its final state, without waits and without a halt (LIM-26)", async () => {
   const lab = new Lab();
   const runner = lab.engine(chain(lab, 2));
   const result = await lab.drive(runner.run(INPUT));
@@ -132,7 +132,7 @@ test("LIM-26: get of a completed run is its final state, without waits and witho
   assert.ok(!("waits" in view) && !("halt" in view));
 });
 
-test("LIM-12, LIM-24: the cancellation of a paused run is one record; what the run held of its waits is gone from its result", async () => {
+test("the cancellation of a paused run is one record; what the run held of its waits is gone from its result (LIM-12, LIM-24)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.interrupt({ ask: 1 }) } }));
   const { run } = await lab.drive(runner.run(INPUT));

@@ -70,29 +70,29 @@ const BOUNDARY = {
   frontier: ["a", "b"],
 };
 
-test("LOD-01: bytes that are no record are refused with a typed error; no task runs, nothing is appended", async () => {
+test("bytes that are no record are refused with a typed error; no task runs, nothing is appended (LOD-01)", async () => {
   const { lab, graph, runId } = await paused();
   await appendBytes(lab.store, runId, new Uint8Array([7, 7, 7, 7]));
   await refused(lab, graph, "CheckpointDecodeError", { runId });
 });
 
-test("LOD-02: a checkpoint that names another run is refused", () =>
+test("a checkpoint that names another run is refused (LOD-02)", () =>
   refusedWith({ run: { runId: "other" } }, "GraphRunMismatchError", { requested: "r", actual: "other" }));
 
-test("LOD-03: a run of another graph is refused", async () => {
+test("a run of another graph is refused (LOD-03)", async () => {
   const { lab } = await paused({ id: "mine" });
   const other = lab.graph({ start: { body: () => 0 } }, { id: "theirs" });
   await refused(lab, other, "GraphMismatchError", { expected: "theirs", actual: "mine" });
 });
 
-test("LOD-04: a run of another graph version is refused, with what differs", async () => {
+test("a run of another graph version is refused, with what differs (LOD-04)", async () => {
   const { lab, graph } = await paused();
   const other = lab.graph({ start: { body: () => 0 } });
   await refused(lab, other, "GraphVersionMismatchError", { expected: other.version, actual: graph.version });
 });
 
 for (const status of ["completed", "cancelled"] as const) {
-  test(`LOD-05: a run that is ${status} is refused by a resume and can still be read`, async () => {
+  test(`a run that is ${status} is refused by a resume and can still be read (LOD-05)`, async () => {
     const { lab, graph, runId } = await paused(status === "cancelled" ? { deadline: "1h" } : {});
     if (status === "completed") await lab.drive(lab.engine(graph).resume(runId, { payload: 1 }));
     else {
@@ -104,7 +104,7 @@ for (const status of ["completed", "cancelled"] as const) {
   });
 }
 
-test("LOD-06, LOD-07: a state that cannot be decoded is refused, of a boundary and of a step under way alike", async () => {
+test("a state that cannot be decoded is refused, of a boundary and of a step under way alike (LOD-06, LOD-07)", async () => {
   for (const checkpoint of [{}, BOUNDARY]) {
     const run = checkpoint === BOUNDARY ? { status: "running" } : {};
     const wrong = { checkpoint, run, table: { not: "a table" } };
@@ -112,7 +112,7 @@ test("LOD-06, LOD-07: a state that cannot be decoded is refused, of a boundary a
   }
 });
 
-test("LOD-06: a state that the schema refuses is refused", async () => {
+test("a state that the schema refuses is refused (LOD-06)", async () => {
   const lab = new Lab();
   const graph = (schema: z.ZodType<State>) =>
     new GraphBuilder<State>({ id: "g", schema })
@@ -132,7 +132,7 @@ test("LOD-06: a state that the schema refuses is refused", async () => {
 
 const ghost = (over: Partial<Execution>, of: Execution): Execution => ({ ...of, vertexId: "ghost", ...over });
 
-test("LOD-08, LOD-09, LOD-18: a vertex that the graph does not have is refused wherever it is named", async () => {
+test("a vertex that the graph does not have is refused wherever it is named (LOD-08, LOD-09, LOD-18)", async () => {
   const { lab } = await paused();
   const { executions } = await storedCheckpoint(lab.store, "r");
   const x = executions.get("a")!;
@@ -150,7 +150,7 @@ test("LOD-08, LOD-09, LOD-18: a vertex that the graph does not have is refused w
   }
 });
 
-test("LOD-10: a paused checkpoint in which nothing waits or has failed, or one with a halt, is refused", async () => {
+test("a paused checkpoint in which nothing waits or has failed, or one with a halt, is refused (LOD-10)", async () => {
   const { lab } = await paused();
   const { executions } = await storedCheckpoint(lab.store, "r");
   const done = executions.get("b")!;
@@ -159,22 +159,22 @@ test("LOD-10: a paused checkpoint in which nothing waits or has failed, or one w
   await phase({ checkpoint: { halt: LOST } });
 });
 
-test("LOD-11: a halted checkpoint without its halt, or a routing halt beside a wait, is refused", async () => {
+test("a halted checkpoint without its halt, or a routing halt beside a wait, is refused (LOD-11)", async () => {
   await phase({ checkpoint: { phase: "halted" } });
   await phase({ checkpoint: { phase: "halted", halt: HALT } });
 });
 
-test("LOD-12: a checkpoint in the middle of a step with a halt is refused", () =>
+test("a checkpoint in the middle of a step with a halt is refused (LOD-12)", () =>
   phase({ checkpoint: { phase: "running", halt: LOST }, run: { status: "running" } }));
 
-test("LOD-13: a checkpoint at a boundary with outcomes and waits of a step, or with a halt, is refused", async () => {
+test("a checkpoint at a boundary with outcomes and waits of a step, or with a halt, is refused (LOD-13)", async () => {
   await phase({ checkpoint: { phase: "routed" }, run: { status: "running" } });
   await phase({ checkpoint: { ...BOUNDARY, halt: LOST }, run: { status: "running" } });
 });
 
-test("LOD-14: an unknown phase is refused", () => phase({ checkpoint: { phase: "dreaming" } }));
+test("an unknown phase is refused (LOD-14)", () => phase({ checkpoint: { phase: "dreaming" } }));
 
-test("LOD-15: of several faults the first is named: run, graph, version, end, state, frontier, outcomes, routes, phase", async () => {
+test("of several faults the first is named: run, graph, version, end, state, frontier, outcomes, routes, phase (LOD-15)", async () => {
   const { executions } = await storedCheckpoint((await paused()).lab.store, "r");
   const faults: readonly (readonly [Damage, string, string?])[] = [
     [{ run: { runId: "other" } }, "GraphRunMismatchError"],
@@ -214,7 +214,7 @@ test("LOD-15: of several faults the first is named: run, graph, version, end, st
   }
 });
 
-test("LOD-18: an outcome that its vertex cannot have is refused", async () => {
+test("an outcome that its vertex cannot have is refused (LOD-18)", async () => {
   const { executions } = await storedCheckpoint((await paused()).lab.store, "r");
   const b = executions.get("b")!;
   const failure = { name: "Error", message: "broken", attempt: 1, phase: "execute" } as const;
@@ -235,7 +235,7 @@ test("LOD-18: an outcome that its vertex cannot have is refused", async () => {
   await refusedWith(wrong, "CheckpointDecodeError", { field: "Executions" });
 });
 
-test("LOD-19: a paused checkpoint whose frontier is not what its outcomes and waits are of is refused", async () => {
+test("a paused checkpoint whose frontier is not what its outcomes and waits are of is refused (LOD-19)", async () => {
   const wrongs: Damage["checkpoint"][] = [
     { frontier: ["b"] },
     { frontier: ["a", "b", "end"] },
@@ -249,6 +249,6 @@ test("LOD-19: a paused checkpoint whose frontier is not what its outcomes and wa
   }
 });
 
-test("LOD-20: the status running beside a paused phase is refused, for each call that takes a run over", async () => {
+test("the status running beside a paused phase is refused, for each call that takes a run over (LOD-20)", async () => {
   await phase({ run: { status: "running" } });
 });

@@ -40,7 +40,7 @@ const history = async (s: Site, runId: string, query = "") =>
 
 const revisions = (page: HistoryPage) => page.checkpoints.map(({ revision }) => revision);
 
-test("OBS-12: a graph_id, cursor, limit, status or name that is none is refused", async () => {
+test("a graph_id, cursor, limit, status or name that is none is refused (OBS-12)", async () => {
   await using s = await site([approval()], { work: false });
   for (
     const path of [
@@ -63,7 +63,7 @@ test("OBS-12: a graph_id, cursor, limit, status or name that is none is refused"
   }
 });
 
-test("OBS-13, OBS-14, OBS-15, OBS-16: history comes in pages by revision, from 0, 100 by default, at most 1000", async () => {
+test("history comes in pages by revision, from 0, 100 by default, at most 1000 (OBS-13, OBS-14, OBS-15, OBS-16)", async () => {
   await using s = await site([loop()]);
   const runId = await long(s, 1_100);
   const first = await history(s, runId);
@@ -81,7 +81,7 @@ test("OBS-13, OBS-14, OBS-15, OBS-16: history comes in pages by revision, from 0
   assert.deepEqual(none, { checkpoints: [], next_revision: rest.next_revision, done: true });
 });
 
-test("H4, OBS-14: the beginning of a history that was cut off is the first revision that is kept, which an earlier one names", async () => {
+test("the beginning of a history that was cut off is the first revision that is kept, which an earlier one names (H4, OBS-14)", async () => {
   await using s = await site([loop()]);
   const runId = await long(s, 300);
   await s.runners[0]!.retain(runId, 5);
@@ -102,7 +102,7 @@ test("H4, OBS-14: the beginning of a history that was cut off is the first revis
   assert.deepEqual(seen, revisions(whole));
 });
 
-test("OBS-17: paging while the run appends shows every revision once", async () => {
+test("paging while the run appends shows every revision once (OBS-17)", async () => {
   await using s = await site([loop()]);
   const { body } = await s.post("/v1/graphs/loop/runs", { maxSteps: 300 });
   const runId = body.runId as string;
@@ -119,7 +119,7 @@ test("OBS-17: paging while the run appends shows every revision once", async () 
   assert.deepEqual(seen, Array.from({ length: revision + 1 }, (_, i) => i));
 });
 
-test("OBS-19, OBS-20, OBS-21: states, outputs and answers are in a history only where they are asked for and allowed", async () => {
+test("states, outputs and answers are in a history only where they are asked for and allowed (OBS-19, OBS-20, OBS-21)", async () => {
   const cases: readonly [SiteOptions, string, boolean][] = [
     [{}, "", false],
     [{}, "?include_state=false", false],
@@ -164,7 +164,7 @@ async function waitOf(s: Site, runId: string): Promise<string> {
   return body.waits[0].waitId;
 }
 
-test("OBS-22, OBS-37: an unknown run, a graph that is not served and a store that fails are told apart", async () => {
+test("an unknown run, a graph that is not served and a store that fails are told apart (OBS-22, OBS-37)", async () => {
   let failing = false;
   const store = aroundStore(memoryStore(), async ({ op, apply }) => {
     if (failing && op !== "close") throw new StoreError("range", "/var/lib/secret.db: disk I/O error");
@@ -189,7 +189,7 @@ test("OBS-22, OBS-37: an unknown run, a graph that is not served and a store tha
   assert.ok(s.warnings.length > 0, "the log has the cause");
 });
 
-test("OBS-27, OBS-28: a topology is shown of each version that is served, as JSON", async () => {
+test("a topology is shown of each version that is served, as JSON (OBS-27, OBS-28)", async () => {
   await using s = await site([approval(1), approval(2)], { work: false });
   for (const runner of s.runners) {
     const { status, body } = await s.get(`/v1/graphs/approval/topology?version=${runner.graph.version}`);
@@ -203,7 +203,7 @@ test("OBS-27, OBS-28: a topology is shown of each version that is served, as JSO
   assert.deepEqual([unserved.status, unserved.body.error.code], [404, "GRAPH_NOT_SERVED"]);
 });
 
-test("OBS-29: the capabilities name the protocol, its version and what there is", async () => {
+test("the capabilities name the protocol, its version and what there is (OBS-29)", async () => {
   await using s = await site([approval()], { work: false });
   const { body } = await s.get("/v1/capabilities");
   assert.deepEqual([body.protocol, body.version], ["superstep", 1]);
@@ -212,7 +212,7 @@ test("OBS-29: the capabilities name the protocol, its version and what there is"
   }
 });
 
-test("OBS-30, OBS-31: who is not let in learns nothing of any route, not even whether it would have been well asked", async () => {
+test("who is not let in learns nothing of any route, not even whether it would have been well asked (OBS-30, OBS-31)", async () => {
   let reads = 0;
   const store = aroundStore(memoryStore(), async ({ apply }) => {
     reads++;
@@ -236,7 +236,7 @@ test("OBS-30, OBS-31: who is not let in learns nothing of any route, not even wh
   assert.equal(reads, 0);
 });
 
-test("OBS-32: an app without auth is not served where other machines could reach it, unless that is chosen", async () => {
+test("an app without auth is not served where other machines could reach it, unless that is chosen (OBS-32)", async () => {
   const options = { store: memoryStore(), runners: [] };
   for (const hostname of ["0.0.0.0", "::", "192.168.0.1", "example.com"]) {
     await assert.rejects(listen(createApp(options), { hostname, port: 0 }), { code: "ARGUMENT" });
@@ -247,7 +247,7 @@ test("OBS-32: an app without auth is not served where other machines could reach
   }
 });
 
-test("OBS-34: an awaited answer is seen in the run and its history, and a resume with it completes the run", async () => {
+test("an awaited answer is seen in the run and its history, and a resume with it completes the run (OBS-34)", async () => {
   await using s = await site([approval()]);
   const { body: { runId } } = await s.post("/v1/graphs/approval/runs", { input: { question: "?" } });
   await inStatus(s, runId as string, "interrupted");
@@ -260,7 +260,7 @@ test("OBS-34: an awaited answer is seen in the run and its history, and a resume
   await inStatus(s, runId as string, "completed");
 });
 
-test("OBS-35: whatever is asked is audited by name, caller, ids and outcome, without what was sent", async () => {
+test("whatever is asked is audited by name, caller, ids and outcome, without what was sent (OBS-35)", async () => {
   await using s = await site([approval()], {
     auth: ({ request }) => request.headers.has("x-in") ? { id: "joe" } : null,
   });

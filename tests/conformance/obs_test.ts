@@ -53,7 +53,7 @@ for (
   };
 
   test(
-    `OBS-01, OBS-02, OBS-04, OBS-05, OBS-06, OBS-09: the row of a run follows each change of its status, with the revision that made it [${name}]`,
+    `the row of a run follows each change of its status, with the revision that made it [${name}] (OBS-01, OBS-02, OBS-04, OBS-05, OBS-06, OBS-09)`,
     on(async ({ store }) => {
       const runner = compile(asking(), { store });
       const row = async (runId = "r") => (await store.list({})).rows.find((found) => found.runId === runId)!;
@@ -97,7 +97,7 @@ for (
   );
 
   test(
-    `OBS-07, OBS-09: an append that is refused changes no row [${name}]`,
+    `an append that is refused changes no row [${name}] (OBS-07, OBS-09)`,
     on(async ({ store }) => {
       const runner = compile(asking(), { store });
       await runner.run(notes(), { runId: "r" });
@@ -121,7 +121,7 @@ for (
   );
 
   test(
-    `OBS-08, OBS-09: runs are listed by graph [${name}]`,
+    `runs are listed by graph [${name}] (OBS-08, OBS-09)`,
     on(async ({ store }) => {
       const [one, two] = [compile(asking(), { store }), compile(chainOf("a"), { store })];
       await one.run(notes(), { runId: "r" });
@@ -133,7 +133,7 @@ for (
   );
 
   test(
-    `OBS-13, OBS-14, OBS-17, OBS-18, OBS-19: a history is read page by page, from a revision on, each once also while the run goes on, and without states [${name}]`,
+    `a history is read page by page, from a revision on, each once also while the run goes on, and without states [${name}] (OBS-13, OBS-14, OBS-17, OBS-18, OBS-19)`,
     on(async ({ store }) => {
       const half = gate();
       const looping = graphOf({
@@ -174,7 +174,7 @@ for (
   );
 }
 
-test("OBS-10: a run needs neither the catalog nor any other listing", async () => {
+test("a run needs neither the catalog nor any other listing (OBS-10)", async () => {
   const opened = await openMemory();
   const store = aroundStore(opened.store, (call) => {
     if (["list", "waits", "wakes"].includes(call.op)) return Promise.reject(new Error("no listings today"));
@@ -184,7 +184,7 @@ test("OBS-10: a run needs neither the catalog nor any other listing", async () =
   assert.equal(status, "completed");
 });
 
-test("OBS-26: a label is told, an absent one is empty, and neither is part of the version", () => {
+test("a label is told, an absent one is empty, and neither is part of the version (OBS-26)", () => {
   const plain = chainOf("a");
   const labelled = graphOf({ vertices: { a: { label: "The first" } } });
   const store = { append: () => {} } as never;

@@ -6,7 +6,7 @@ import { gate, INPUT, Lab, recorded, revisionOf } from "../waits/lab.ts";
 
 const ask = (ctx: TaskContext) => ctx.answer()?.value ?? ctx.interrupt();
 
-test("RES-24: an unknown run cannot be resumed, answered or read", async () => {
+test("an unknown run cannot be resumed, answered or read (RES-24)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
   for (
@@ -25,7 +25,7 @@ test("RES-24: an unknown run cannot be resumed, answered or read", async () => {
   assert.equal(lab.count("a"), 0);
 });
 
-test("RES-25: an accepted resume is a revision of its own that names the owner, before any body runs", async () => {
+test("an accepted resume is a revision of its own that names the owner, before any body runs (RES-25)", async () => {
   const lab = new Lab();
   let seen: unknown;
   const graph = lab.graph({
@@ -47,7 +47,7 @@ test("RES-25: an accepted resume is a revision of its own that names the owner, 
   assert.equal(claim.events[0]?.type, "claimed");
 });
 
-test("RES-26: a resumed run that completes keeps the time of its last pause", async () => {
+test("a resumed run that completes keeps the time of its last pause (RES-26)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: ask } }));
   const paused = await lab.drive(runner.run(INPUT));
@@ -58,7 +58,7 @@ test("RES-26: a resumed run that completes keeps the time of its last pause", as
   assert.equal(run.completedAt, pausedAt + 3_600_000);
 });
 
-test("RES-27: a run that is at work elsewhere cannot be resumed; the refused one has run and written nothing", async () => {
+test("a run that is at work elsewhere cannot be resumed; the refused one has run and written nothing (RES-27)", async () => {
   const lab = new Lab();
   const stuck = gate<number>();
   const graph = lab.graph({ a: { body: () => stuck.promise } });
@@ -72,7 +72,7 @@ test("RES-27: a run that is at work elsewhere cannot be resumed; the refused one
   assert.equal((await lab.drive(handle.result())).state.out.a, 5);
 });
 
-test("RES-28: a run id among the options of a resume changes nothing", async () => {
+test("a run id among the options of a resume changes nothing (RES-28)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: ask } }));
   const { run } = await lab.drive(runner.run(INPUT, { runId: "mine" }));
@@ -83,7 +83,7 @@ test("RES-28: a run id among the options of a resume changes nothing", async () 
 });
 
 for (const [first, then] of [["vertex", "step"], ["step", "vertex"]] as const) {
-  test(`RES-29: a run begun with a checkpoint every ${first} goes on with one every ${then}`, async () => {
+  test(`a run begun with a checkpoint every ${first} goes on with one every ${then} (RES-29)`, async () => {
     const lab = new Lab();
     const graph = lab.graph({
       a: { body: ask, to: ["b", "c"] },

@@ -15,7 +15,7 @@ function failing(times: number): () => string {
   };
 }
 
-test("RES-01: a resume runs the paused vertex again with the answer and none that was done, and appends", async () => {
+test("a resume runs the paused vertex again with the answer and none that was done, and appends (RES-01)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ first: { body: () => 1, to: "second" }, second: { body: ask } });
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
@@ -26,7 +26,7 @@ test("RES-01: a resume runs the paused vertex again with the answer and none tha
   assert.ok(result.run.revision > run.revision);
 });
 
-test("RES-02: only the paused sibling runs again; the other's outcome is kept and the step is routed whole", async () => {
+test("only the paused sibling runs again; the other's outcome is kept and the step is routed whole (RES-02)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },
@@ -44,7 +44,7 @@ test("RES-02: only the paused sibling runs again; the other's outcome is kept an
   assert.deepEqual(result.path, ["start", "a", "b", "c", "d"]);
 });
 
-test("RES-03: one payload goes to every paused sibling when all are named, and is refused when they are not", async () => {
+test("one payload goes to every paused sibling when all are named, and is refused when they are not (RES-03)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },
@@ -63,7 +63,7 @@ test("RES-03: one payload goes to every paused sibling when all are named, and i
   assert.deepEqual(result.state.out, { start: 0, a: "shared", b: "shared" });
 });
 
-test("RES-04, RES-31: a vertex that failed runs again on a resume without a payload: attempt 1, new vertex run, same key", async () => {
+test("a vertex that failed runs again on a resume without a payload: attempt 1, new vertex run, same key (RES-04, RES-31)", async () => {
   const lab = new Lab();
   const seen: TaskContext[] = [];
   const work = failing(2);
@@ -85,7 +85,7 @@ test("RES-04, RES-31: a vertex that failed runs again on a resume without a payl
   assert.notEqual(seen[1]!.vertexRunId, seen[2]!.vertexRunId);
 });
 
-test("RES-05: a resumed vertex reads its own continuation, equal to the one it gave, and its sibling's stays its own", async () => {
+test("a resumed vertex reads its own continuation, equal to the one it gave, and its sibling's stays its own (RES-05)", async () => {
   const lab = new Lab();
   const read: unknown[] = [];
   const body = (ctx: TaskContext) => {
@@ -104,7 +104,7 @@ test("RES-05: a resumed vertex reads its own continuation, equal to the one it g
   assert.deepEqual(read, [{ of: "b", at: [1n] }, { of: "a", at: [1n] }]);
 });
 
-test("RES-06: a vertex that pauses again on a resume is a fresh pause with another id; the next resume completes", async () => {
+test("a vertex that pauses again on a resume is a fresh pause with another id; the next resume completes (RES-06)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: (ctx) => ctx.answer()?.value === "yes" ? 1 : ctx.interrupt() } });
   const runner = lab.engine(graph);
@@ -117,7 +117,7 @@ test("RES-06: a vertex that pauses again on a resume is a fresh pause with anoth
   assert.equal(lab.count("a"), 3);
 });
 
-test("RES-08: a run left at a boundary goes on with its frontier, each vertex once", async () => {
+test("a run left at a boundary goes on with its frontier, each vertex once (RES-08)", async () => {
   const lab = new Lab();
   const stop = new AbortController();
   const graph = lab.graph({
@@ -143,7 +143,7 @@ test("RES-08: a run left at a boundary goes on with its frontier, each vertex on
   assert.deepEqual([lab.count("a"), lab.count("b"), lab.count("c")], [1, 2, 1]);
 });
 
-test("RES-10: a run of which only revision 0 exists begins with its entry as step 0", async () => {
+test("a run of which only revision 0 exists begins with its entry as step 0 (RES-10)", async () => {
   const lab = new Lab();
   const stop = new AbortController();
   const steps: number[] = [];
@@ -156,7 +156,7 @@ test("RES-10: a run of which only revision 0 exists begins with its entry as ste
   assert.deepEqual([result.status, steps], ["completed", [0]]);
 });
 
-test("RES-11: a run left in the middle of a step runs what had no outcome; what had one is kept", async () => {
+test("a run left in the middle of a step runs what had no outcome; what had one is kept (RES-11)", async () => {
   const lab = new Lab();
   const stop = new AbortController();
   const stuck = gate();
@@ -177,7 +177,7 @@ test("RES-11: a run left in the middle of a step runs what had no outcome; what 
   assert.deepEqual([lab.count("a"), lab.count("b"), lab.count("end")], [1, 2, 1]);
 });
 
-test("RES-12: of a done and a failed sibling only the failed one runs again", async () => {
+test("of a done and a failed sibling only the failed one runs again (RES-12)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },
@@ -191,7 +191,7 @@ test("RES-12: of a done and a failed sibling only the failed one runs again", as
   assert.deepEqual([lab.count("a"), lab.count("b")], [1, 2]);
 });
 
-test("RES-13: a vertex that failed under a route is over: its handler runs beside its siblings' successors", async () => {
+test("a vertex that failed under a route is over: its handler runs beside its siblings' successors (RES-13)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },
@@ -220,7 +220,7 @@ test("RES-13: a vertex that failed under a route is over: its handler runs besid
   assert.deepEqual(step.frontier, ["end", "handler"]);
 });
 
-test("RES-18: a vertex run again by a resume selects from the state that the step began with", async () => {
+test("a vertex run again by a resume selects from the state that the step began with (RES-18)", async () => {
   const lab = new Lab();
   const inputs: unknown[] = [];
   const graph = lab.graph({
@@ -240,7 +240,7 @@ test("RES-18: a vertex run again by a resume selects from the state that the ste
   assert.deepEqual(inputs, [["start"], ["start"]]);
 });
 
-test("RES-20, RES-22: an answer reaches the vertex that asked; failed siblings and later vertices read none", async () => {
+test("an answer reaches the vertex that asked; failed siblings and later vertices read none (RES-20, RES-22)", async () => {
   const lab = new Lab();
   const read: unknown[] = [];
   const reads = (ctx: TaskContext) => void read.push([ctx.vertexId, ctx.answer()]);
@@ -258,7 +258,7 @@ test("RES-20, RES-22: an answer reaches the vertex that asked; failed siblings a
   assert.deepEqual(read, [["b", undefined], ["b", undefined], ["end", undefined]]);
 });
 
-test("RES-22: a payload for a run without an open wait is refused; nothing is written and nothing runs", async () => {
+test("a payload for a run without an open wait is refused; nothing is written and nothing runs (RES-22)", async () => {
   const lab = new Lab();
   let halts = true;
   const graph = lab.graph({
@@ -282,7 +282,7 @@ test("RES-22: a payload for a run without an open wait is refused; nothing is wr
   assert.deepEqual([lab.count("a"), lab.count("end")], [1, 0]);
 });
 
-test("RES-21: answer and continuation are there in every attempt of a resumed vertex", async () => {
+test("answer and continuation are there in every attempt of a resumed vertex (RES-21)", async () => {
   const lab = new Lab();
   const read: unknown[] = [];
   const graph = lab.graph({
@@ -303,7 +303,7 @@ test("RES-21: answer and continuation are there in every attempt of a resumed ve
   assert.deepEqual(read, [[1, "p", "c"], [2, "p", "c"], [3, "p", "c"]]);
 });
 
-test("RES-23: a finish that was done before the pause still counts after it, in another process", async () => {
+test("a finish that was done before the pause still counts after it, in another process (RES-23)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["fin", "a"] },

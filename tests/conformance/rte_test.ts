@@ -24,7 +24,7 @@ function edges() {
   };
 }
 
-test("RTE-01: both targets of a static fan-out run in the next step, and both routes are recorded", async () => {
+test("both targets of a static fan-out run in the next step, and both routes are recorded (RTE-01)", async () => {
   const e = engine(graphOf({ vertices: { v: { to: ["b", "a"] }, a: {}, b: {} }, finish: "b" }));
   const { run } = completed(await e.run(notes()));
   assert.deepEqual(e.bodies.map((b) => [b.vertexId, b.step]), [["v", 0], ["a", 1], ["b", 1]]);
@@ -34,7 +34,7 @@ test("RTE-01: both targets of a static fan-out run in the next step, and both ro
   ]);
 });
 
-test("RTE-02: a vertex that two of a step lead to runs once and selects from both reductions", async () => {
+test("a vertex that two of a step lead to runs once and selects from both reductions (RTE-02)", async () => {
   const seen: unknown[] = [];
   const e = engine(graphOf({
     vertices: {
@@ -50,7 +50,7 @@ test("RTE-02: a vertex that two of a step lead to runs once and selects from bot
   assert.deepEqual(history.filter((h) => h.frontier.includes("j")).map((h) => h.frontier), [["j"]]);
 });
 
-test("RTE-04: an edge declared twice is recorded and told of twice, and its target runs once", async () => {
+test("an edge declared twice is recorded and told of twice, and its target runs once (RTE-04)", async () => {
   const { taken, hooks } = edges();
   const e = engine(graphOf({ vertices: { v: { to: ["a", "a"] }, a: {} } }), { hooks });
   const { run } = completed(await e.run(notes()));
@@ -72,7 +72,7 @@ const choosing = (pick: (s: Readonly<Record<string, unknown>>) => unknown) =>
     finish: ["a", "b", "d"],
   });
 
-test("RTE-05: one picked target runs alone, and its route is conditional", async () => {
+test("one picked target runs alone, and its route is conditional (RTE-05)", async () => {
   const { taken, hooks } = edges();
   const e = engine(choosing(() => "b"), { hooks });
   const { run, path } = completed(await e.run(notes()));
@@ -81,7 +81,7 @@ test("RTE-05: one picked target runs alone, and its route is conditional", async
   assert.deepEqual(taken, [{ from: "c", to: "b", kind: "conditional" }]);
 });
 
-test("RTE-06: several picked targets all run in the next step; one picked twice counts once", async () => {
+test("several picked targets all run in the next step; one picked twice counts once (RTE-06)", async () => {
   const e = engine(choosing(() => ["d", "a", "d"]));
   const { run } = completed(await e.run(notes()));
   assert.deepEqual(e.bodies.map((b) => [b.vertexId, b.step]), [["c", 0], ["a", 1], ["d", 1]]);
@@ -89,7 +89,7 @@ test("RTE-06: several picked targets all run in the next step; one picked twice 
   assert.deepEqual(first!.map((r) => r.to).sort(), ["a", "d"]);
 });
 
-test("RTE-07: pick sees what the reducers of the step, its own and those of greater ids, have just committed", async () => {
+test("pick sees what the reducers of the step, its own and those of greater ids, have just committed (RTE-07)", async () => {
   let seen: unknown;
   const e = engine(graphOf({
     vertices: {
@@ -111,7 +111,7 @@ test("RTE-07: pick sees what the reducers of the step, its own and those of grea
   assert.deepEqual(seen, { log: ["start"], own: 1, later: 2 });
 });
 
-test("RTE-09: a pick that keeps routing back is followed every step until the budget is used up", async () => {
+test("a pick that keeps routing back is followed every step until the budget is used up (RTE-09)", async () => {
   const e = engine(graphOf({
     vertices: { a: { to: "b" }, b: { targets: ["a", "fin"], pick: () => "a" }, fin: {} },
   }));
@@ -135,14 +135,14 @@ const guarded = (run: () => unknown) =>
     },
   });
 
-test("RTE-11: a vertex with an error route that succeeds takes its normal edges alone", async () => {
+test("a vertex with an error route that succeeds takes its normal edges alone (RTE-11)", async () => {
   const e = engine(guarded(() => 1));
   const result = completed(await e.run(notes()));
   assert.deepEqual([result.path, result.state], [["v", "next"], notes({ log: ["v", "next"] })]);
   assert.deepEqual((await routesOf(e, result.run.runId))[0], [{ from: "v", to: "next", kind: "static" }]);
 });
 
-test("RTE-12, RTE-13: a vertex that fails for good under a route is recorded, and its handler runs in the next step", async () => {
+test("a vertex that fails for good under a route is recorded, and its handler runs in the next step (RTE-12, RTE-13)", async () => {
   const { taken, hooks } = edges();
   const e = engine(guarded(failing), { hooks });
   const result = completed(await e.run(notes()));
@@ -158,7 +158,7 @@ test("RTE-12, RTE-13: a vertex that fails for good under a route is recorded, an
   assert.equal((await e.eventsOf(result.run.runId, "released")).length, 0);
 });
 
-test("RTE-14: a handler that two vertices of a step fail to runs once, by two routes", async () => {
+test("a handler that two vertices of a step fail to runs once, by two routes (RTE-14)", async () => {
   const bad = { run: failing, onError: { route: "handler" }, to: "fin" };
   const e = engine(
     graphOf({ vertices: { start: { to: ["x", "y"] }, x: bad, y: bad, handler: { finish: true }, fin: {} } }),
@@ -171,7 +171,7 @@ test("RTE-14: a handler that two vertices of a step fail to runs once, by two ro
   ]);
 });
 
-test("RTE-15: conditions of a step are asked in id order, and the first that halts ends it with nothing routed", async () => {
+test("conditions of a step are asked in id order, and the first that halts ends it with nothing routed (RTE-15)", async () => {
   const asked: string[] = [];
   const ask = (id: string, answer: () => unknown) => ({
     targets: ["fin"],
@@ -193,7 +193,7 @@ test("RTE-15: conditions of a step are asked in id order, and the first that hal
   assert.equal(e.ran("fin"), 0);
 });
 
-test("RTE-16: the routes of a boundary ascend by their source, and a sink has none", async () => {
+test("the routes of a boundary ascend by their source, and a sink has none (RTE-16)", async () => {
   const e = engine(graphOf({
     vertices: {
       start: { to: ["b", "a", "s", "C"] },
@@ -216,7 +216,7 @@ test("RTE-16: the routes of a boundary ascend by their source, and a sink has no
   assert.deepEqual(last, []);
 });
 
-test("RTE-18: the recorded routes rebuild the path of a run with fan-out, conditions, error routes, joins and a cycle", async () => {
+test("the recorded routes rebuild the path of a run with fan-out, conditions, error routes, joins and a cycle (RTE-18)", async () => {
   const { taken, hooks } = edges();
   let rounds = 0;
   const e = engine(
@@ -250,7 +250,7 @@ test("RTE-18: the recorded routes rebuild the path of a run with fan-out, condit
   assert.deepEqual(["start", ...frontiers.flatMap((h) => h.frontier)], path);
 });
 
-test("RTE-20: a pick that chooses and throws halts, and so does one that returns a good and a bad target", async () => {
+test("a pick that chooses and throws halts, and so does one that returns a good and a bad target (RTE-20)", async () => {
   const picks = {
     condition: () => {
       try {

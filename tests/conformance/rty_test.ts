@@ -37,7 +37,7 @@ async function failureOf(vertex: VertexOf<Notes>) {
   return { e, error, failure, result };
 }
 
-test("RTY-02: a vertex that fails twice of five attempts ends with its third", async () => {
+test("a vertex that fails twice of five attempts ends with its third (RTY-02)", async () => {
   const e = engine(
     single({ retry: { maxAttempts: 5 }, run: failingUntil(3), reduce: (s, out) => void (s.out = out) }),
   );
@@ -51,7 +51,7 @@ test("RTY-02: a vertex that fails twice of five attempts ends with its third", a
   ]);
 });
 
-test("RTY-04: a vertex that always fails uses all its attempts, and its error has the last cause", async () => {
+test("a vertex that always fails uses all its attempts, and its error has the last cause (RTY-04)", async () => {
   const causes = [new Error("first"), new Error("second"), new Error("third")];
   let id = "";
   const { e, error } = await failureOf({
@@ -73,12 +73,12 @@ test("RTY-04: a vertex that always fails uses all its attempts, and its error ha
   assert.equal(error.cause, causes[2]);
 });
 
-test("RTY-05: without a policy a vertex has one attempt", async () => {
+test("without a policy a vertex has one attempt (RTY-05)", async () => {
   const { e, error } = await failureOf({ run: always });
   assert.deepEqual([e.ran(), error.attempt], [1, 1]);
 });
 
-test("RTY-06: one attempt is one call, and a number of attempts that is none is refused when the graph is built", async () => {
+test("one attempt is one call, and a number of attempts that is none is refused when the graph is built (RTY-06)", async () => {
   const { e } = await failureOf({ retry: { maxAttempts: 1 }, run: always });
   assert.equal(e.ran(), 1);
   for (const maxAttempts of [0, -1, 1.5, NaN, Infinity]) {
@@ -86,7 +86,7 @@ test("RTY-06: one attempt is one call, and a number of attempts that is none is 
   }
 });
 
-test("RTY-07: a pause is not a failure: it is never retried and uses no attempt", async () => {
+test("a pause is not a failure: it is never retried and uses no attempt (RTY-07)", async () => {
   let asked = 0;
   const e = engine(single({
     retry: { maxAttempts: 5, retryIf: () => (asked++, true) },
@@ -112,7 +112,7 @@ const THROWN: readonly (readonly [string, unknown])[] = [
 (THROWN.at(-1)![1] as Promise<unknown>).catch(() => {});
 
 for (const [what, thrown] of THROWN) {
-  test(`RTY-08, RTY-09: ${what} thrown is an ordinary failure, retried and then reported`, async () => {
+  test(`${what} thrown is an ordinary failure, retried and then reported (RTY-08, RTY-09)`, async () => {
     const once = engine(single({ retry: { maxAttempts: 2 }, run: failingUntil(2, thrown) }));
     completed(await once.run(notes()));
     assert.equal(once.ran(), 2);
@@ -126,7 +126,7 @@ for (const [what, thrown] of THROWN) {
   });
 }
 
-test("RTY-10: an error that retryIf refuses is not retried, and retryIf sees the very error", async () => {
+test("an error that retryIf refuses is not retried, and retryIf sees the very error (RTY-10)", async () => {
   const seen: unknown[] = [];
   const { e, error } = await failureOf({
     retry: { maxAttempts: 5, retryIf: (cause) => (seen.push(cause), false) },
@@ -141,8 +141,8 @@ const broken = (): never => {
   throw new Error("broken policy");
 };
 const BROKEN: Readonly<Record<string, RetryPolicy>> = {
-  "RTY-11: a retryIf": { maxAttempts: 5, retryIf: broken },
-  "RTY-12: a backoff": { maxAttempts: 5, backoff: broken },
+  "a retryIf (RTY-11)": { maxAttempts: 5, retryIf: broken },
+  "a backoff (RTY-12)": { maxAttempts: 5, backoff: broken },
 };
 
 for (const [what, retry] of Object.entries(BROKEN)) {
@@ -153,7 +153,7 @@ for (const [what, retry] of Object.entries(BROKEN)) {
   });
 }
 
-test("RTY-13: on the last attempt neither retryIf nor the backoff is asked", async () => {
+test("on the last attempt neither retryIf nor the backoff is asked (RTY-13)", async () => {
   const asked: string[] = [];
   const { e } = await failureOf({
     retry: {
@@ -168,10 +168,10 @@ test("RTY-13: on the last attempt neither retryIf nor the backoff is asked", asy
 });
 
 const AT_ONCE: Readonly<Record<string, RetryPolicy>> = {
-  "RTY-15: a backoff of zero": { maxAttempts: 3, backoff: { initial: 0 } },
-  "RTY-15: a backoff function of zero": { maxAttempts: 3, backoff: () => 0 },
-  "RTY-15: a negative backoff": { maxAttempts: 3, backoff: () => -5_000 },
-  "RTY-16: no backoff": { maxAttempts: 3 },
+  "a backoff of zero (RTY-15)": { maxAttempts: 3, backoff: { initial: 0 } },
+  "a backoff function of zero (RTY-15)": { maxAttempts: 3, backoff: () => 0 },
+  "a negative backoff (RTY-15)": { maxAttempts: 3, backoff: () => -5_000 },
+  "no backoff (RTY-16)": { maxAttempts: 3 },
 };
 
 for (const [what, retry] of Object.entries(AT_ONCE)) {
@@ -182,14 +182,14 @@ for (const [what, retry] of Object.entries(AT_ONCE)) {
   });
 }
 
-test("RTY-16: without retryIf every error is retried", async () => {
+test("without retryIf every error is retried (RTY-16)", async () => {
   for (const thrown of [new TypeError("type"), new DOMException("gone", "AbortError"), "text"]) {
     const e = engine(single({ retry: { maxAttempts: 2 }, run: failingUntil(2, thrown) }));
     completed(await e.run(notes()));
   }
 });
 
-test("RTY-18: a body that obeys the signal of its timeout fails with the timeout, attempt by attempt", async () => {
+test("a body that obeys the signal of its timeout fails with the timeout, attempt by attempt (RTY-18)", async () => {
   const reasons: unknown[] = [];
   const { e, error, failure } = await failureOf({
     timeout: "5ms",
@@ -209,7 +209,7 @@ test("RTY-18: a body that obeys the signal of its timeout fails with the timeout
   assert.deepEqual(reasons.map((r) => r instanceof VertexTimeoutError), [true, true]);
 });
 
-test("RTY-20: a timeout error that a body throws by itself is retried like any other", async () => {
+test("a timeout error that a body throws by itself is retried like any other (RTY-20)", async () => {
   for (
     const thrown of [new DOMException("too late", "TimeoutError"), new VertexTimeoutError("v", "attempt", 1)]
   ) {
@@ -229,7 +229,7 @@ const recordings: Readonly<Record<string, (s: Notes) => void | Notes>> = {
 };
 
 for (const [what, record] of Object.entries(recordings)) {
-  test(`RTY-22: a record that ${what} pauses its vertex: no route, no handler, the state as it was`, async () => {
+  test(`a record that ${what} pauses its vertex: no route, no handler, the state as it was (RTY-22)`, async () => {
     const e = engine(graphOf<Notes>({
       vertices: {
         start: { to: ["v", "w"] },
@@ -254,7 +254,7 @@ for (const [what, record] of Object.entries(recordings)) {
   });
 }
 
-test("RTY-24: retries used up without a route pause the run with the error, recorded, and told of once", async () => {
+test("retries used up without a route pause the run with the error, recorded, and told of once (RTY-24)", async () => {
   const finishes: Extract<RunEvent, { type: "runFinish" }>[] = [];
   const e = engine(single({ retry: { maxAttempts: 3 }, run: always }), {
     hooks: { runFinish: (event) => void finishes.push(event) },
@@ -270,7 +270,7 @@ test("RTY-24: retries used up without a route pause the run with the error, reco
   assert.deepEqual(finishes.map((f) => [f.run.status, f.run.reason]), [["interrupted", "errored"]]);
 });
 
-test("RTY-25: a retry that succeeds keeps the error route from firing", async () => {
+test("a retry that succeeds keeps the error route from firing (RTY-25)", async () => {
   let recorded = 0;
   const e = engine(graphOf<Notes>({
     vertices: {
@@ -288,7 +288,7 @@ test("RTY-25: a retry that succeeds keeps the error route from firing", async ()
   assert.deepEqual([recorded, e.ran("handler")], [0, 0]);
 });
 
-test("RTY-27: a failure that takes a route never interrupts the run; its vertex is recorded as failed, with time and text", async () => {
+test("a failure that takes a route never interrupts the run; its vertex is recorded as failed, with time and text (RTY-27)", async () => {
   const statuses = new Set<string>();
   const e = engine(
     graphOf<Notes>({

@@ -29,7 +29,7 @@ async function broker(graph = chainOf("a", "b")) {
   return { lab, plane, ...served, other, keyOf, submit };
 }
 
-test("SRV-01, SRV-05, W1: what a broker delivers is claimed, completed and acknowledged", async () => {
+test("what a broker delivers is claimed, completed and acknowledged (SRV-01, SRV-05, W1)", async () => {
   const { lab, plane, submit, runner } = await broker();
   await submit("r");
   await lab.pass("1s");
@@ -38,7 +38,7 @@ test("SRV-01, SRV-05, W1: what a broker delivers is claimed, completed and ackno
   await lab.end();
 });
 
-test("SRV-03, SRV-19, FC-32: a delivery that comes three times, one of them an hour late, runs each body once, and is settled once each", async () => {
+test("a delivery that comes three times, one of them an hour late, runs each body once, and is settled once each (SRV-03, SRV-19, FC-32)", async () => {
   const { lab, plane, submit, runner } = await broker();
   plane.copies = [0, 0, 3_600_000];
   await submit("r");
@@ -51,7 +51,7 @@ test("SRV-03, SRV-19, FC-32: a delivery that comes three times, one of them an h
   await lab.end();
 });
 
-test("SRV-08, SRV-10, SRV-11: a delivery of a run that is over, paused, not due or unknown is acknowledged and changes nothing", async () => {
+test("a delivery of a run that is over, paused, not due or unknown is acknowledged and changes nothing (SRV-08, SRV-10, SRV-11)", async () => {
   const { lab, plane, keyOf, submit, runner, other } = await broker(asking);
   await submit("r");
   await lab.pass("1s");
@@ -75,7 +75,7 @@ test("SRV-08, SRV-10, SRV-11: a delivery of a run that is over, paused, not due 
   await lab.end();
 });
 
-test("SRV-04, HND-14: a delivery of a version that the worker does not have is not acknowledged, whatever the broker thinks of versions", async () => {
+test("a delivery of a version that the worker does not have is not acknowledged, whatever the broker thinks of versions (SRV-04, HND-14)", async () => {
   const lab = new WorkerLab();
   const plane = new Broker(lab.clock);
   const graph = chainOf("a");
@@ -94,7 +94,7 @@ test("SRV-04, HND-14: a delivery of a version that the worker does not have is n
   await lab.end();
 });
 
-test("SRV-03, SRV-19: a second delivery of a run at work is settled at once, also when every place is taken", async () => {
+test("a second delivery of a run at work is settled at once, also when every place is taken (SRV-03, SRV-19)", async () => {
   const lab = new WorkerLab();
   const plane = new Broker(lab.clock);
   const open = gate();
@@ -111,7 +111,7 @@ test("SRV-03, SRV-19: a second delivery of a run at work is settled at once, als
   await lab.end();
 });
 
-test("SRV-13, SRV-14, FC-32: a broker that fails, loses everything or is closed stops no worker: the store is the truth", async () => {
+test("a broker that fails, loses everything or is closed stops no worker: the store is the truth (SRV-13, SRV-14, FC-32)", async () => {
   const lab = new WorkerLab();
   const plane = new Broker(lab.clock);
   const { runner, worker, log } = await lab.serve(chainOf("a"), { plane });
@@ -139,7 +139,7 @@ test("SRV-13, SRV-14, FC-32: a broker that fails, loses everything or is closed 
   await lab.end();
 });
 
-test("SRV-14: a worker whose plane is that of its store stops, without an error, when that is closed", async () => {
+test("a worker whose plane is that of its store stops, without an error, when that is closed (SRV-14)", async () => {
   const lab = new WorkerLab();
   const process = lab.process(chainOf("a"));
   const plane = storePlane(process.runner.store, { runtime: lab.clock });
@@ -152,7 +152,7 @@ test("SRV-14: a worker whose plane is that of its store stops, without an error,
   assert.equal(lab.clock.pending, 0);
 });
 
-test("SRV-16: what is added to the list of runners after a worker has begun is not served", async () => {
+test("what is added to the list of runners after a worker has begun is not served (SRV-16)", async () => {
   const lab = new WorkerLab();
   const late = lab.process(graphOf({ id: "late", vertices: { v: {} } }));
   const more: ServedRunner[] = [];
@@ -165,7 +165,7 @@ test("SRV-16: what is added to the list of runners after a worker has begun is n
   await lab.end();
 });
 
-test("W1: a worker needs a store, something to serve, one runner per version, and runners of that store", async () => {
+test("a worker needs a store, something to serve, one runner per version, and runners of that store (W1)", async () => {
   const lab = new WorkerLab();
   const { runner } = lab.process(chainOf("a"));
   await assert.rejects(serve({}), { code: "ARGUMENT", message: /no store/ });

@@ -13,7 +13,7 @@ import {
   notes,
 } from "../support/graphs.ts";
 
-test("STP-01: revision 0 is routed, running, at step 0, with the entry as its frontier and the input as its state", async () => {
+test("revision 0 is routed, running, at step 0, with the entry as its frontier and the input as its state (STP-01)", async () => {
   const e = engine(graphOf({ entry: "m", vertices: { a: {}, m: { to: ["a", "z"] }, z: {} }, finish: "z" }));
   const handle = await e.runner.start(notes({ x: [1] }));
   const view = await e.runner.get(handle.runId);
@@ -32,7 +32,7 @@ test("STP-01: revision 0 is routed, running, at step 0, with the entry as its fr
   assert.deepEqual(first!.events.map((event) => event.type), ["created"]);
 });
 
-test("STP-02, STP-03: a step selects everything in id order, then runs, then reduces in id order, then picks", async () => {
+test("a step selects everything in id order, then runs, then reduces in id order, then picks (STP-02, STP-03)", async () => {
   const order: string[] = [];
   const slow = gate();
   const part = (id: string, end?: Promise<void>) => ({
@@ -71,7 +71,7 @@ test("STP-02, STP-03: a step selects everything in id order, then runs, then red
   ]);
 });
 
-test("STP-03: every selector of a step has returned before its first body starts, one body at a time too", async () => {
+test("every selector of a step has returned before its first body starts, one body at a time too (STP-03)", async () => {
   const order: string[] = [];
   const part = (id: string) => ({
     select: () => void order.push(`select ${id}`),
@@ -82,7 +82,7 @@ test("STP-03: every selector of a step has returned before its first body starts
   assert.deepEqual(order, ["select a", "select b", "run a", "run b"]);
 });
 
-test("STP-04, STP-05: every step ends in one routed record, and the one of the last step is completed already", async () => {
+test("every step ends in one routed record, and the one of the last step is completed already (STP-04, STP-05)", async () => {
   const slow = gate();
   const e = engine(graphOf({
     vertices: { start: { to: ["a", "b"] }, a: {}, b: { run: () => slow.promise, to: "fin" }, fin: {} },
@@ -106,7 +106,7 @@ test("STP-04, STP-05: every step ends in one routed record, and the one of the l
   assert.equal((await e.eventsOf(run.runId, "completed")).length, 1);
 });
 
-test("STP-07: all executions of a step read one base, through retries, answers and restarts, while the result shows the fold so far", async () => {
+test("all executions of a step read one base, through retries, answers and restarts, while the result shows the fold so far (STP-07)", async () => {
   const read: unknown[] = [];
   const seen = (s: Readonly<Notes>) => s.n;
   const add = (s: Notes, out: unknown) => void (s.n = (s.n as number) + (out as number));
@@ -144,14 +144,14 @@ test("STP-07: all executions of a step read one base, through retries, answers a
   assert.deepEqual(read, [5, 5, 5, 5, 5]);
 });
 
-test("STP-08: a run whose finish has an edge to a sink completes when the sink has run; everything ran once", async () => {
+test("a run whose finish has an edge to a sink completes when the sink has run; everything ran once (STP-08)", async () => {
   const e = engine(graphOf({ vertices: { a: { to: "f" }, f: { finish: true, to: "sink" }, sink: {} } }));
   const result = completed(await e.run(notes()));
   assert.deepEqual(result.path, ["a", "f", "sink"]);
   assert.deepEqual([e.ran("a"), e.ran("f"), e.ran("sink"), result.run.step], [1, 1, 1, 2]);
 });
 
-test("STP-09: a run goes on after its finish as long as another branch is in the frontier", async () => {
+test("a run goes on after its finish as long as another branch is in the frontier (STP-09)", async () => {
   const e = engine(graphOf({
     vertices: { a: { to: ["f", "x"] }, f: { finish: true }, x: { to: "y" }, y: { to: "z" }, z: {} },
   }));
@@ -174,13 +174,13 @@ const finishing = (end: () => unknown) =>
     },
   });
 
-test("STP-12: a finish that paused counts once it is done", async () => {
+test("a finish that paused counts once it is done (STP-12)", async () => {
   const e = engine(finishing(() => 1));
   const paused = interrupted(await e.run(notes()), "awaiting");
   assert.deepEqual(completed(await e.resume(paused.run.runId, { payload: 1 })).path, ["f", "sink"]);
 });
 
-test("STP-12: a finish that only paused, and then failed, does not complete the run", async () => {
+test("a finish that only paused, and then failed, does not complete the run (STP-12)", async () => {
   const e = engine(finishing(() => {
     throw new Error("no");
   }));
@@ -191,13 +191,13 @@ test("STP-12: a finish that only paused, and then failed, does not complete the 
 });
 
 for (const ids of [["a"], ["a", "b"], ["a", "b", "c", "d", "e"]]) {
-  test(`STP-13: a completed chain of ${ids.length} has the step ${ids.length - 1}`, async () => {
+  test(`a completed chain of ${ids.length} has the step ${ids.length - 1} (STP-13)`, async () => {
     const { run } = completed(await engine(chainOf(...ids)).run(notes()));
     assert.equal(run.step, ids.length - 1);
   });
 }
 
-test("STP-14: selectors, bodies, outcomes, hooks and routes of a step all follow the code units of the ids", async () => {
+test("selectors, bodies, outcomes, hooks and routes of a step all follow the code units of the ids (STP-14)", async () => {
   const ids = ["b", "a10", "B", "a9", "Z.z"];
   const sorted = ["B", "Z.z", "a10", "a9", "b"];
   const order: Record<string, string[]> = {
@@ -235,7 +235,7 @@ test("STP-14: selectors, bodies, outcomes, hooks and routes of a step all follow
   assert.deepEqual(routed[0]!.routes.map((r) => r.to), sorted);
 });
 
-test("STP-14: bodies that end in the reverse order within one turn are told of in id order", async () => {
+test("bodies that end in the reverse order within one turn are told of in id order (STP-14)", async () => {
   const told: string[] = [];
   const gates = { a: gate(), b: gate(), c: gate() };
   const e = engine(

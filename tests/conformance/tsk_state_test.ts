@@ -19,7 +19,7 @@ import {
 
 const boom = new Error("boom");
 
-test("TSK-20: a state shares nothing with the caller's input, and empty values stay what they are", async () => {
+test("a state shares nothing with the caller's input, and empty values stay what they are (TSK-20)", async () => {
   const input = {
     log: [],
     map: new Map([["k", { n: [1] }]]),
@@ -41,7 +41,7 @@ test("TSK-20: a state shares nothing with the caller's input, and empty values s
   assert.notEqual(reloaded.state.list, live.state.list);
 });
 
-test("TSK-21, TSK-22: an input that cannot be stored rejects the start, names the place and leaves nothing behind", async () => {
+test("an input that cannot be stored rejects the start, names the place and leaves nothing behind (TSK-21, TSK-22)", async () => {
   const e = engine(chainOf("v"));
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;
@@ -62,7 +62,7 @@ test("TSK-21, TSK-22: an input that cannot be stored rejects the start, names th
   await assert.rejects(e.runner.status("r"), CheckpointNotFoundError);
 });
 
-test("TSK-21: a schema that refuses what it made itself is refused at the start", async () => {
+test("a schema that refuses what it made itself is refused at the start (TSK-21)", async () => {
   const schema = z.object({ log: z.array(z.string()), n: z.string().transform((text) => text.length) });
   const e = engine(
     graphOf<z.infer<typeof schema>>({ schema: schema as never, vertices: { v: { reduce: () => {} } } }),
@@ -72,7 +72,7 @@ test("TSK-21: a schema that refuses what it made itself is refused at the start"
   assert.deepEqual((await e.runner.list()).rows, []);
 });
 
-test("TSK-23, TSK-24: a reducer that commits what cannot be stored fails its vertex, and the state before it stands", async () => {
+test("a reducer that commits what cannot be stored fails its vertex, and the state before it stands (TSK-23, TSK-24)", async () => {
   const e = engine(graphOf({
     vertices: {
       a: { to: "b" },
@@ -91,7 +91,7 @@ test("TSK-23, TSK-24: a reducer that commits what cannot be stored fails its ver
   assert.deepEqual((await e.restart().runner.get(result.run.runId)).state, notes({ log: ["a"] }));
 });
 
-test("TSK-24: a state that cannot be stored takes the error route where there is one", async () => {
+test("a state that cannot be stored takes the error route where there is one (TSK-24)", async () => {
   const e = engine(graphOf({
     vertices: {
       v: {
@@ -106,7 +106,7 @@ test("TSK-24: a state that cannot be stored takes the error route where there is
   assert.deepEqual(completed(await e.run(notes())).state, { log: ["handler"], failed: "serialize" });
 });
 
-test("TSK-25: what a later step sees is what a reload gives: one object kept in two fields is two", async () => {
+test("what a later step sees is what a reload gives: one object kept in two fields is two (TSK-25)", async () => {
   const shared = { n: 1 };
   const e = engine(graphOf({
     vertices: {
@@ -121,7 +121,7 @@ test("TSK-25: what a later step sees is what a reload gives: one object kept in 
   assert.deepEqual((await e.restart().runner.get((await e.runner.list()).rows[0]!.runId)).state, live);
 });
 
-test("TSK-26: a body that goes on after a fault of its own and returns has failed; its output is discarded", async () => {
+test("a body that goes on after a fault of its own and returns has failed; its output is discarded (TSK-26)", async () => {
   const undeclared = defineWait("undeclared", z.string());
   const e = engine(graphOf({
     vertices: {
@@ -144,7 +144,7 @@ test("TSK-26: a body that goes on after a fault of its own and returns has faile
   assert.equal((await e.eventsOf(result.run.runId, "done")).length, 0);
 });
 
-test("TSK-28: all attempts of an execution share one vertex-run id; a failed vertex gets a new one when it is resumed", async () => {
+test("all attempts of an execution share one vertex-run id; a failed vertex gets a new one when it is resumed (TSK-28)", async () => {
   const ids: string[] = [];
   const e = engine(graphOf({
     vertices: {
@@ -166,7 +166,7 @@ test("TSK-28: all attempts of an execution share one vertex-run id; a failed ver
   assert.deepEqual([failures[0]!.error.vertexRunId, again.failures[0]!.error.vertexRunId], [ids[0], ids[3]]);
 });
 
-test("TSK-30: a failed vertex is recorded with the text of its cause under both policies, a done one without", async () => {
+test("a failed vertex is recorded with the text of its cause under both policies, a done one without (TSK-30)", async () => {
   const e = engine(graphOf({
     vertices: {
       start: { to: ["paused", "routed"] },
@@ -183,7 +183,7 @@ test("TSK-30: a failed vertex is recorded with the text of its cause under both 
   for (const done of await e.eventsOf(run.runId, "done")) assert.equal("failure" in done, false);
 });
 
-test("TSK-31: a vertex that waits is recorded as suspended and as nothing else", async () => {
+test("a vertex that waits is recorded as suspended and as nothing else (TSK-31)", async () => {
   const e = engine(graphOf({ vertices: { v: { run: (_input, ctx) => ctx.interrupt("why") } } }));
   const result = interrupted(await e.run(notes()), "awaiting");
   const types = (await e.events(result.run.runId)).map((event) => event.type);
@@ -193,7 +193,7 @@ test("TSK-31: a vertex that waits is recorded as suspended and as nothing else",
   assert.deepEqual([result.failures, result.waits.map((w) => w.vertexId)], [[], ["v"]]);
 });
 
-test("TSK-32: select, reduce and pick get the state alone, and a context that leaked to them is of no use", async () => {
+test("select, reduce and pick get the state alone, and a context that leaked to them is of no use (TSK-32)", async () => {
   let leaked: TaskContext | undefined;
   const argumentCounts: number[] = [];
   const used = (use: () => unknown) => {
@@ -228,7 +228,7 @@ test("TSK-32: select, reduce and pick get the state alone, and a context that le
   assert.deepEqual(uses, ["ContextError", "ContextError", "ContextError", "ContextError"]);
 });
 
-test("TSK-30: what record receives is plain data that names the failure", async () => {
+test("what record receives is plain data that names the failure (TSK-30)", async () => {
   let received: VertexFailure | undefined;
   const e = engine(graphOf({
     vertices: {

@@ -19,7 +19,7 @@ import {
 
 const boom = new Error("boom");
 
-test("TSK-01: one task bound in two graphs with two stores gives each its own result", async () => {
+test("one task bound in two graphs with two stores gives each its own result (TSK-01)", async () => {
   const task = { execute: (n: number) => n + 1 };
   const clock = new VirtualClock();
   const make = (id: string, factor: number) =>
@@ -36,7 +36,7 @@ test("TSK-01: one task bound in two graphs with two stores gives each its own re
   await assert.rejects(two.get(a.run.runId), CheckpointNotFoundError);
 });
 
-test("TSK-02: a task receives what was selected and its context, and its output reaches the reducer as it is", async () => {
+test("a task receives what was selected and its context, and its output reaches the reducer as it is (TSK-02)", async () => {
   const seen: unknown[] = [];
   let output: unknown;
   const e = engine(graphOf({
@@ -53,7 +53,7 @@ test("TSK-02: a task receives what was selected and its context, and its output 
   assert.deepEqual(output, { deep: [1, { two: 2 }] });
 });
 
-test("TSK-02: what a task throws is the cause of its failure, that very object", async () => {
+test("what a task throws is the cause of its failure, that very object (TSK-02)", async () => {
   for (const thrown of [boom, "text", undefined, { code: 7 }]) {
     const e = engine(graphOf({ vertices: { v: { run: () => Promise.reject(thrown) } } }));
     const { failures } = interrupted(await e.run(notes()), "errored");
@@ -61,7 +61,7 @@ test("TSK-02: what a task throws is the cause of its failure, that very object",
   }
 });
 
-test("TSK-04: a graph of one vertex runs its task once, folds once and completes", async () => {
+test("a graph of one vertex runs its task once, folds once and completes (TSK-04)", async () => {
   let folds = 0;
   const e = engine(graphOf({ vertices: { only: { reduce: (s) => void (folds++, s.log.push("folded")) } } }));
   const result = completed(await e.run(notes()));
@@ -70,7 +70,7 @@ test("TSK-04: a graph of one vertex runs its task once, folds once and completes
   assert.equal("halt" in result, false);
 });
 
-test("TSK-05: in a chain every vertex runs once, in order, and sees what the one before committed", async () => {
+test("in a chain every vertex runs once, in order, and sees what the one before committed (TSK-05)", async () => {
   const seen: unknown[] = [];
   const link = (id: string) => ({
     select: (s: Readonly<Notes>) => s.log.length,
@@ -85,7 +85,7 @@ test("TSK-05: in a chain every vertex runs once, in order, and sees what the one
   assert.deepEqual(seen, [["a", 0, []], ["b", 1, ["a"]], ["fin", 2, ["a", "b"]]]);
 });
 
-test("TSK-06: a sibling's reduction is not visible in the same step, in a retry neither", async () => {
+test("a sibling's reduction is not visible in the same step, in a retry neither (TSK-06)", async () => {
   const inputs: unknown[] = [];
   const e = engine(graphOf({
     vertices: {
@@ -106,7 +106,7 @@ test("TSK-06: a sibling's reduction is not visible in the same step, in a retry 
   assert.equal(state.x, "changed");
 });
 
-test("TSK-07: no reducer of a step starts before every task of the step has returned", async () => {
+test("no reducer of a step starts before every task of the step has returned (TSK-07)", async () => {
   const order: string[] = [];
   const slow = gate();
   const e = engine(graphOf({
@@ -148,7 +148,7 @@ async function runSiblings(ids: readonly string[], order: readonly string[]) {
 }
 
 for (const order of [["B", "a10", "a9"], ["a9", "a10", "B"], ["a10", "a9", "B"], ["a9", "B", "a10"]]) {
-  test(`TSK-08, TSK-09, TSK-10: siblings that end in the order ${order} fold in the order of their ids`, async () => {
+  test(`siblings that end in the order ${order} fold in the order of their ids (TSK-08, TSK-09, TSK-10)`, async () => {
     const state = await runSiblings(["a9", "B", "a10"], order);
     assert.deepEqual(state, {
       log: ["B", "a10", "a9"],
@@ -174,7 +174,7 @@ function spoil(s: Notes): never {
   throw boom;
 }
 
-test("TSK-11, TSK-12: a reducer that edits and then throws leaves the state as it was and pauses the run", async () => {
+test("a reducer that edits and then throws leaves the state as it was and pauses the run (TSK-11, TSK-12)", async () => {
   let finishes = 0;
   const e = engine(graphOf({ vertices: { v: { reduce: spoil } } }), {
     hooks: { runFinish: () => finishes++ },
@@ -194,7 +194,7 @@ test("TSK-11, TSK-12: a reducer that edits and then throws leaves the state as i
   assert.deepEqual([result.waits, result.halt, finishes], [[], undefined, 1]);
 });
 
-test("TSK-14: a reducer's failure is never retried, whatever the retry policy", async () => {
+test("a reducer's failure is never retried, whatever the retry policy (TSK-14)", async () => {
   let reductions = 0;
   const e = engine(graphOf({
     vertices: {
@@ -210,7 +210,7 @@ test("TSK-14: a reducer's failure is never retried, whatever the retry policy", 
   assert.ok(reductions >= 1);
 });
 
-test("TSK-15: a reducer's failure takes the error route, and record sees an unspoilt draft", async () => {
+test("a reducer's failure takes the error route, and record sees an unspoilt draft (TSK-15)", async () => {
   const seen: unknown[] = [];
   const e = engine(graphOf({
     vertices: {
@@ -246,7 +246,7 @@ test("TSK-15: a reducer's failure takes the error route, and record sees an unsp
   assert.equal((await e.eventsOf(result.run.runId, "released")).length, 0);
 });
 
-test("TSK-17: a selector that throws pauses the run and its task never runs", async () => {
+test("a selector that throws pauses the run and its task never runs (TSK-17)", async () => {
   const e = engine(graphOf({
     vertices: {
       v: {
@@ -267,7 +267,7 @@ test("TSK-17: a selector that throws pauses the run and its task never runs", as
   assert.deepEqual(result.state, notes({ x: 1 }));
 });
 
-test("TSK-19: a selector that throws takes the error route of its vertex", async () => {
+test("a selector that throws takes the error route of its vertex (TSK-19)", async () => {
   const e = engine(graphOf({
     vertices: {
       v: {

@@ -52,7 +52,7 @@ async function problemsOf(tab: Tab, count: number): Promise<readonly string[]> {
   return seen;
 }
 
-test("W3: the browser finds nothing wrong with a page that is in order, under a strict policy", async () => {
+test("the browser finds nothing wrong with a page that is in order, under a strict policy (W3)", async () => {
   await using server = await pages({ "/": `${GOOD}<script src="/script.js"></script>` });
   await using tab = await browser.newPage();
   await tab.page.goto(server.url);
@@ -62,7 +62,7 @@ test("W3: the browser finds nothing wrong with a page that is in order, under a 
   assert.equal(tab.loads(), 1);
 });
 
-test("W3: a field without a label and pale text are found, in the look that has them", async () => {
+test("a field without a label and pale text are found, in the look that has them (W3)", async () => {
   await using server = await pages({ "/": BAD, "/dim": `<main><h1>Runs</h1><p class="dim">dim</p></main>` });
   await using tab = await browser.newPage();
   await tab.page.goto(server.url);
@@ -77,7 +77,7 @@ test("W3: a field without a label and pale text are found, in the look that has 
   assert.deepEqual(dim.map((text) => text.replace(/ at .*/s, "")), ["serious, dark: color-contrast"]);
 });
 
-test("W3: an inline script and an inline style that the policy refuses are noticed", async () => {
+test("an inline script and an inline style that the policy refuses are noticed (W3)", async () => {
   await using server = await pages({
     "/": `${GOOD}<script>document.title = "in"</script><p style="color: red">x</p>`,
   });
@@ -90,7 +90,7 @@ test("W3: an inline script and an inline style that the policy refuses are notic
   assert.equal(await tab.page.title(), "Page");
 });
 
-test("W3: uncaught errors, missing files and servers that are gone are noticed", async () => {
+test("uncaught errors, missing files and servers that are gone are noticed (W3)", async () => {
   await using server = await pages({
     "/": `${GOOD}<script src="/broken.js"></script><script src="/missing.js"></script>`,
   });
@@ -105,7 +105,7 @@ test("W3: uncaught errors, missing files and servers that are gone are noticed",
   assert.match((await problemsOf(tab, 1))[0]!, /net::ERR_CONNECTION_REFUSED: GET http/);
 });
 
-test("W3: with scripts switched off none runs, and what the policy refuses is noticed all the same", async () => {
+test("with scripts switched off none runs, and what the policy refuses is noticed all the same (W3)", async () => {
   await using server = await pages({
     "/": `${GOOD}<script src="/script.js"></script><img alt="" src="http://127.0.0.1:9/x.png">`,
   });
@@ -115,7 +115,7 @@ test("W3: with scripts switched off none runs, and what the policy refuses is no
   assert.match((await problemsOf(tab, 1)).join("\n"), /Content Security Policy/);
 });
 
-test("W3: without Chromium the tests fail, saying what to install", () => {
+test("without Chromium the tests fail, saying what to install (W3)", () => {
   assert.throws(
     () => chromiumPath({ PATH: "/nowhere" }),
     /need Chromium, and none of chromium, .* is on PATH: install it \(.*apt-get install chromium\)/,

@@ -10,7 +10,7 @@ const browser = browserOfFile();
 for (const script of [true, false]) {
   const how = script ? "without loading a page again" : "with scripts switched off";
 
-  test(`W3: a run is started, watched, answered and seen to its end, ${how}`, async () => {
+  test(`a run is started, watched, answered and seen to its end, ${how} (W3)`, async () => {
     await using at = await desk();
     await using tab = await browser.newPage({ script });
     const { page } = tab;
@@ -61,7 +61,7 @@ for (const script of [true, false]) {
     assert.deepEqual(await tab.problems(), []);
   });
 
-  test(`W3: the timeline tells of attempts, a revision of its difference, and a run is forked from there, ${how}`, async () => {
+  test(`the timeline tells of attempts, a revision of its difference, and a run is forked from there, ${how} (W3)`, async () => {
     await using at = await desk();
     await using tab = await browser.newPage({ script });
     const { page } = tab;
@@ -106,7 +106,7 @@ for (const script of [true, false]) {
     assert.deepEqual(await tab.problems(), []);
   });
 
-  test(`W3: a failure is shown with its cause, and resumed once its reason is gone, ${how}`, async () => {
+  test(`a failure is shown with its cause, and resumed once its reason is gone, ${how} (W3)`, async () => {
     await using at = await desk();
     await using tab = await browser.newPage({ script });
     const { page } = tab;
@@ -126,7 +126,7 @@ for (const script of [true, false]) {
     assert.deepEqual(await tab.problems(), []);
   });
 
-  test(`W3: a run is cancelled with a reason, ${how}`, async () => {
+  test(`a run is cancelled with a reason, ${how} (W3)`, async () => {
     await using at = await desk();
     await using tab = await browser.newPage({ script });
     const { page } = tab;
@@ -142,7 +142,7 @@ for (const script of [true, false]) {
     assert.deepEqual(await tab.problems(), []);
   });
 
-  test(`W3: the inbox lists the waits of all runs, and takes an answer, ${how}`, async () => {
+  test(`the inbox lists the waits of all runs, and takes an answer, ${how} (W3)`, async () => {
     await using at = await desk();
     await using tab = await browser.newPage({ script });
     const { page } = tab;
@@ -172,7 +172,7 @@ for (const script of [true, false]) {
     assert.deepEqual(await tab.problems(), []);
   });
 
-  test(`W3: a refused answer comes back with its issues at the fields and with what was typed, ${how}`, async () => {
+  test(`a refused answer comes back with its issues at the fields and with what was typed, ${how} (W3)`, async () => {
     await using at = await desk();
     await using tab = await browser.newPage({ script });
     const { page } = tab;

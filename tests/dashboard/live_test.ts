@@ -19,7 +19,7 @@ async function tabTo(page: Page, wanted: Locator): Promise<void> {
   assert.fail(`${wanted} cannot be reached with Tab`);
 }
 
-test("W3: half an answer stays in its form, and the cursor in its field, while the page follows the run", async () => {
+test("half an answer stays in its form, and the cursor in its field, while the page follows the run (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -42,7 +42,7 @@ test("W3: half an answer stays in its form, and the cursor in its field, while t
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: half an answer stays in the inbox while other waits come", async () => {
+test("half an answer stays in the inbox while other waits come (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -59,7 +59,7 @@ test("W3: half an answer stays in the inbox while other waits come", async () =>
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: what somebody fills in stays when others answer it, says so, and cannot be sent", async () => {
+test("what somebody fills in stays when others answer it, says so, and cannot be sent (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -90,7 +90,7 @@ test("W3: what somebody fills in stays when others answer it, says so, and canno
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: a page whose server is away says that it may be out of date, until it is back", async () => {
+test("a page whose server is away says that it may be out of date, until it is back (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -106,7 +106,7 @@ test("W3: a page whose server is away says that it may be out of date, until it 
   assert.equal(await away.isVisible(), false);
 });
 
-test("W3: the list of runs follows them by itself", async () => {
+test("the list of runs follows them by itself (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -123,7 +123,7 @@ test("W3: the list of runs follows them by itself", async () => {
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: runs are found by graph, status and tag", async () => {
+test("runs are found by graph, status and tag (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -149,7 +149,7 @@ test("W3: runs are found by graph, status and tag", async () => {
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: a wait is found and answered with the keyboard alone", async () => {
+test("a wait is found and answered with the keyboard alone (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -172,7 +172,7 @@ test("W3: a wait is found and answered with the keyboard alone", async () => {
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: mounted in another app and behind a password, pages, forms and news find each other", async () => {
+test("mounted in another app and behind a password, pages, forms and news find each other (W3)", async () => {
   const login = { username: "Kim", password: "open, sesame" };
   const known = `Basic ${btoa(`${login.username}:${login.password}`)}`;
   await using at = await desk({
@@ -205,7 +205,7 @@ test("W3: mounted in another app and behind a password, pages, forms and news fi
   assert.deepEqual((await tab.problems()).filter((problem) => !problem.startsWith("401: GET ")), []);
 });
 
-test("W3: a page whose server was away catches up when it is back", async () => {
+test("a page whose server was away catches up when it is back (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -222,7 +222,7 @@ test("W3: a page whose server was away catches up when it is back", async () => 
   assert.equal(tab.loads(), loads);
 });
 
-test("W3: a page that does not exist says so, and leads on", async () => {
+test("a page that does not exist says so, and leads on (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;

@@ -10,7 +10,7 @@ import { desk, HOSTILE, statusOf, yesTo } from "./desk.ts";
 
 const browser = browserOfFile();
 
-test("W3: markup, quotes, right-to-left text and emoji of users are text on every page", async () => {
+test("markup, quotes, right-to-left text and emoji of users are text on every page (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;
@@ -47,7 +47,7 @@ test("W3: markup, quotes, right-to-left text and emoji of users are text on ever
   assert.deepEqual(await tab.problems(), []);
 });
 
-test("W3: a form on a page of another origin changes nothing", async () => {
+test("a form on a page of another origin changes nothing (W3)", async () => {
   await using at = await desk();
   at.gates.work.open();
   const runId = await at.start("pair");
@@ -80,7 +80,7 @@ test("W3: a form on a page of another origin changes nothing", async () => {
   assert.equal((runs["runs"] as unknown[]).length, 1);
 });
 
-test("W3: every page is accessible in its light and its dark look, and none is wider than a narrow screen", async () => {
+test("every page is accessible in its light and its dark look, and none is wider than a narrow screen (W3)", async () => {
   await using at = await desk();
   await using tab = await browser.newPage();
   const { page } = tab;

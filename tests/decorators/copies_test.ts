@@ -37,7 +37,7 @@ async function refused(load: () => unknown, url: string): Promise<void> {
   assert.ok(graphOf(Approval).vertices.has("draft"), "the first copy goes on");
 }
 
-test("D9, FC-40: a second copy of the source is refused when it is loaded, naming both", async (t) => {
+test("a second copy of the source is refused when it is loaded, naming both (D9, FC-40)", async (t) => {
   const folder = scratch();
   t.after(() => rmSync(folder, { recursive: true }));
   cpSync(fileURLToPath(new URL("../../src/", import.meta.url)), join(folder, "src"), { recursive: true });
@@ -48,13 +48,13 @@ test("D9, FC-40: a second copy of the source is refused when it is loaded, namin
 
 // The source is TypeScript, which Node cannot load beside what is built from it.
 if (HOST !== "node") {
-  test("D9, FC-40: the package as built for Node is refused beside its source, naming both", async () => {
+  test("the package as built for Node is refused beside its source, naming both (D9, FC-40)", async () => {
     const built = pathToFileURL(join(ROOT, "dist/mod.js")).href;
     await refused(() => import(built), new URL("src/decorators/metadata.js", built).href);
   });
 }
 
-test("D9, FC-40: a bundle that contains a copy of its own is refused, naming both, and by scan with the file", async (t) => {
+test("a bundle that contains a copy of its own is refused, naming both, and by scan with the file (D9, FC-40)", async (t) => {
   const folder = scratch();
   t.after(() => rmSync(folder, { recursive: true }));
   const url = pathToFileURL(await withEsbuild({ minify: true })(ENTRY, folder)).href;
@@ -68,7 +68,7 @@ test("D9, FC-40: a bundle that contains a copy of its own is refused, naming bot
   });
 });
 
-test("D9, FC-40: a CommonJS bundle, which knows no URL of its own, is refused too", async (t) => {
+test("a CommonJS bundle, which knows no URL of its own, is refused too (D9, FC-40)", async (t) => {
   const folder = scratch();
   t.after(() => rmSync(folder, { recursive: true }));
   const file = await withEsbuild({ format: "cjs", logOverride: { "empty-import-meta": "silent" } })(
@@ -78,12 +78,12 @@ test("D9, FC-40: a CommonJS bundle, which knows no URL of its own, is refused to
   await refused(() => createRequire(import.meta.url)(file), pathToFileURL(file).href);
 });
 
-test("FC-40: the package's own modules may be evaluated again from the same place", async () => {
+test("the package's own modules may be evaluated again from the same place (FC-40)", async () => {
   const again = await import(`../../src/decorators/metadata${EXT}?t=1`);
   assert.equal(again.readOwn(Approval, again.records.graph)?.[0]?.id, "approval");
 });
 
-test("FC-40: an older copy of reflect-metadata that is loaded later takes nothing away", () => {
+test("an older copy of reflect-metadata that is loaded later takes nothing away (FC-40)", () => {
   const names = ["defineMetadata", "getOwnMetadata", "getMetadata"] as const;
   const originals = names.map((name) => Reflect[name]);
   try {

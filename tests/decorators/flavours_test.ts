@@ -61,7 +61,7 @@ const EMISSIONS: Readonly<Record<string, () => string>> = {
 };
 
 for (const [compiler, emit] of Object.entries(EMISSIONS)) {
-  test(`D2, FC-39: the same source as ${compiler} writes it is the same graph, and runs`, async (t) => {
+  test(`the same source as ${compiler} writes it is the same graph, and runs (D2, FC-39)`, async (t) => {
     const folder = scratch();
     t.after(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "approval.mjs");
@@ -110,7 +110,7 @@ const SETTINGS: Readonly<Record<typeof HOST, Readonly<Record<string, Readonly<Re
 };
 
 for (const [words, compilerOptions] of Object.entries(SETTINGS[HOST])) {
-  test(`D2, FC-39: ${HOST} gives the same graph from source ${words}`, (t) => {
+  test(`${HOST} gives the same graph from source ${words} (D2, FC-39)`, (t) => {
     const folder = scratch();
     t.after(() => rmSync(folder, { recursive: true }));
     // A copy of the package, so that one configuration holds for it and for the workflow.
@@ -150,7 +150,7 @@ function decorators() {
   } as unknown as Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 }
 
-test("D2: a call with a class, alone or with the context of a class, is taken and answered with nothing", () => {
+test("a call with a class, alone or with the context of a class, is taken and answered with nothing (D2)", () => {
   for (const decorate of Object.values(decorators())) {
     assert.equal(decorate(class extends Workflow(STATE) {}), undefined);
     assert.equal(
@@ -160,7 +160,7 @@ test("D2: a call with a class, alone or with the context of a class, is taken an
   }
 });
 
-test("D2, FC-38, FC-39: any other call throws at class definition and says what to change", () => {
+test("any other call throws at class definition and says what to change (D2, FC-38, FC-39)", () => {
   class C {}
   const misuses: readonly (readonly [readonly unknown[], RegExp])[] = [
     [[C.prototype, "execute", { value: () => {} }], /member \(execute\); put it on the class/],
@@ -186,7 +186,7 @@ test("D2, FC-38, FC-39: any other call throws at class definition and says what 
   }
 });
 
-test("D2: a decorator without its call is refused at class definition, where it would be handed the class", () => {
+test("a decorator without its call is refused at class definition, where it would be handed the class (D2)", () => {
   class Bare {}
   const ctx = { kind: "class", name: "Bare" };
   for (const [name, decorator] of Object.entries({ Graph, Vertex, Retry, Timeout, OnError })) {

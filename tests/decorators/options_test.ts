@@ -25,7 +25,7 @@ class Work {
   }
 }
 
-test("D9: a decorator refuses an option that it does not have, and names the class and the closest one", () => {
+test("a decorator refuses an option that it does not have, and names the class and the closest one (D9)", () => {
   const graph = newWorkflow("options");
   const vertex = { graph, id: "a", ...PLAIN };
   const said: readonly (readonly [() => unknown, string])[] = [
@@ -69,12 +69,12 @@ test("D9: a decorator refuses an option that it does not have, and names the cla
   for (const [declare, message] of said) assert.equal(refusal(declare), `superstep: ${message}`);
 });
 
-test("D9: an option that is like none is answered with all there are", () => {
+test("an option that is like none is answered with all there are (D9)", () => {
   const message = refusal(() => Timeout(wrong({ 期限: 1 }))(Work));
   assert.match(message, /there is no option "期限"; the options are attempt, total, graph$/);
 });
 
-test("D9: compile refuses an option that it does not have", () => {
+test("compile refuses an option that it does not have (D9)", () => {
   const graph = newWorkflow("compiled");
   Vertex({ graph, id: "a", entry: true, finish: true, ...PLAIN })(Work);
   const options = { store: memoryStore() };
@@ -85,7 +85,7 @@ test("D9: compile refuses an option that it does not have", () => {
   compile(graph, options);
 });
 
-test("D9: a class where the id of a vertex belongs is refused with what to write", () => {
+test("a class where the id of a vertex belongs is refused with what to write (D9)", () => {
   const refused = (more: object) => {
     const graph = newWorkflow("routes");
     Vertex(wrong({ graph, id: "a", entry: true, finish: true, ...PLAIN, ...more }))(class A extends Work {});

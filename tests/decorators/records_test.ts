@@ -12,7 +12,7 @@ function own(key: string, cls: object): readonly Record<string, unknown>[] | und
   return Reflect.getOwnMetadata(Symbol.for(`superstep:${key}`), cls);
 }
 
-test("D1: decorators leave the class as it is: not wrapped, not started, nothing added to it", () => {
+test("decorators leave the class as it is: not wrapped, not started, nothing added to it (D1)", () => {
   let constructed = 0;
   class Flow extends Workflow(State) {}
   class Task {
@@ -38,7 +38,7 @@ test("D1: decorators leave the class as it is: not wrapped, not started, nothing
   assert.deepEqual(Object.getOwnPropertySymbols(Task), symbols);
 });
 
-test("D3: records are reflect-metadata under Symbol.for keys", () => {
+test("records are reflect-metadata under Symbol.for keys (D3)", () => {
   assert.deepEqual(own("graph", Approval)?.map(({ id, version }) => ({ id, version })), [
     { id: "approval", version: 1 },
   ]);
@@ -52,26 +52,26 @@ test("D3: records are reflect-metadata under Symbol.for keys", () => {
   assert.equal(own("retry", Review), undefined);
 });
 
-test("D1: @Vertex notes the class on its graph class", () => {
+test("@Vertex notes the class on its graph class (D1)", () => {
   const bound = own("bound", Approval)?.map(({ cls }) => cls);
   assert.equal(bound?.length, 4);
   assert.ok(bound.includes(Draft) && bound.includes(Review));
 });
 
-test("D9: records know the module that the decorator stands in", () => {
+test("records know the module that the decorator stands in (D9)", () => {
   const module = own("graph", Approval)?.[0]?.module;
   assert.match(String(module), /^file:.*\/tests\/decorators\/fixtures\/approval\.(ts|js)$/);
   assert.equal(own("vertex", Draft)?.[0]?.module, module);
   assert.equal(module, new URL(`fixtures/approval${import.meta.url.slice(-3)}`, import.meta.url).href);
 });
 
-test("D9: a module that is given wins, without its query", () => {
+test("a module that is given wins, without its query (D9)", () => {
   class Flow extends Workflow(State) {}
   Graph({ id: "flow", module: "file:///a/flow.ts?v=7#x" })(Flow);
   assert.equal(own("graph", Flow)?.[0]?.module, "file:///a/flow.ts");
 });
 
-test("D7: a stack of handlers is recorded from the top down", () => {
+test("a stack of handlers is recorded from the top down (D7)", () => {
   @OnError({ route: "first" })
   @OnError({ route: "second" })
   @OnError("pause")
@@ -80,7 +80,7 @@ test("D7: a stack of handlers is recorded from the top down", () => {
   assert.deepEqual(policies, [{ route: "first" }, { route: "second" }, "pause"]);
 });
 
-test("D3, FC-38: a decorated subclass writes nothing into its parent", () => {
+test("a decorated subclass writes nothing into its parent (D3, FC-38)", () => {
   @Retry({ maxAttempts: 2 })
   @OnError({ route: "parent" })
   class Parent {}
@@ -113,7 +113,7 @@ test("a caller's options may change after decoration without reaching the record
   assert.deepEqual((vertex?.route as { targets: unknown }).targets, ["a"]);
 });
 
-test("D9, FC-40: a graph class that is not defined yet fails at definition, naming decorator and class, with the remedy", () => {
+test("a graph class that is not defined yet fails at definition, naming decorator and class, with the remedy (D9, FC-40)", () => {
   class Early {
     execute(input: number) {
       return input;
@@ -137,7 +137,7 @@ test("D9, FC-40: a graph class that is not defined yet fails at definition, nami
   assert.equal(own("vertex", Early), undefined);
 });
 
-test("D9: a graph that does not extend Workflow(schema) fails at definition", () => {
+test("a graph that does not extend Workflow(schema) fails at definition (D9)", () => {
   class Plain {}
   assert.throws(() => Graph({ id: "plain" })(as<FlowClass>(Plain)), {
     name: "BuildError",
@@ -154,7 +154,7 @@ test("D9: a graph that does not extend Workflow(schema) fails at definition", ()
   );
 });
 
-test("D9, FC-40: an error class that is not defined yet fails at definition", () => {
+test("an error class that is not defined yet fails at definition (D9, FC-40)", () => {
   class Early {}
   assert.throws(() => OnError({ route: "a", match: wrong(undefined) })(Early), {
     name: "BuildError",
@@ -162,7 +162,7 @@ test("D9, FC-40: an error class that is not defined yet fails at definition", ()
   });
 });
 
-test("D9, FC-40: a wait that is not defined yet fails at definition", () => {
+test("a wait that is not defined yet fails at definition (D9, FC-40)", () => {
   class Flow extends Workflow(State) {}
   class Task {
     execute(input: number) {
@@ -175,7 +175,7 @@ test("D9, FC-40: a wait that is not defined yet fails at definition", () => {
   );
 });
 
-test("D13: a workflow needs a schema that implements Standard Schema", () => {
+test("a workflow needs a schema that implements Standard Schema (D13)", () => {
   for (const schema of [undefined, null, {}, { parse: () => 1 }]) {
     assert.throws(() => Workflow(wrong(schema)), { name: "BuildError", op: "Workflow" });
   }

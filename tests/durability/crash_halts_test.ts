@@ -94,7 +94,7 @@ const halts = [
 ] as const satisfies readonly { kind: HaltKind; graph: unknown; scenario: CrashScenario<State> }[];
 
 for (const { kind, graph, scenario } of halts) {
-  test(`E8: a run halted by ${kind} goes on after mending, wherever its engines are stopped`, async () => {
+  test(`a run halted by ${kind} goes on after mending, wherever its engines are stopped (E8)`, async () => {
     seen.clear();
     const report = await crashTest(graph, {
       ...scenario,
@@ -105,7 +105,7 @@ for (const { kind, graph, scenario } of halts) {
   });
 }
 
-test("E8: a dead end stays one however often it is resumed, and no vertex runs again", async () => {
+test("a dead end stays one however often it is resumed, and no vertex runs again (E8)", async () => {
   let resumed = 0;
   const report = await crashTest(deadEnd, {
     ...scenario,

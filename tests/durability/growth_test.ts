@@ -99,7 +99,7 @@ test("FC-36 c, C2: an array that gains 1 KiB a step for 1 000 steps is stored in
   assert.ok(second <= 1.5 * first, `${first} bytes, then ${second}`);
 });
 
-test("C2: 1 MB that does not change is stored once, whatever changes beside it", async () => {
+test("1 MB that does not change is stored once, whatever changes beside it (C2)", async () => {
   const { store, written } = weighed(memoryStore());
   const runner = compile(cycle(2_000, () => undefined), { store });
   const texts = Array.from({ length: 1_000 }, (_, i) => String(i % 10).repeat(1_024));

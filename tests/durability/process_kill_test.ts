@@ -24,7 +24,8 @@ const AHEAD = 400_000;
 /** More errands than the rounds can finish. */
 const PLENTY = 10_000;
 
-const TITLE = `SPEC 11, E4, O1: ${ROUNDS} processes killed at random times lose nothing and do nothing twice`;
+const TITLE =
+  `${ROUNDS} processes killed at random times lose nothing and do nothing twice (SPEC 11, E4, O1)`;
 
 test(TITLE, { timeout: 300_000 }, async () => {
   console.log(`SUPERSTEP_KILL_SEED=${SEED} replays the times of the kills`);

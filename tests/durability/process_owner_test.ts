@@ -32,7 +32,7 @@ async function stage() {
 }
 
 test(
-  "O1: an owner that is stopped past its lease and replaced starts nothing more when it goes on, and reports that it lost the run",
+  "an owner that is stopped past its lease and replaced starts nothing more when it goes on, and reports that it lost the run (O1)",
   {
     timeout: 120_000,
   },
@@ -67,7 +67,7 @@ test(
 
 for (const round of [1, 2, 3]) {
   test(
-    `O1: of two processes that recover a run at once one wins and the other has run nothing (${round} of 3)`,
+    `of two processes that recover a run at once one wins and the other has run nothing (${round} of 3) (O1)`,
     {
       timeout: 120_000,
     },

@@ -14,7 +14,7 @@ const ORDERS = RUNTIMES.filter((name) => name !== HOST).map((second): readonly R
 });
 
 for (const order of ORDERS) {
-  test(`S3: a run begun on one runtime goes on on another and ends on the third: ${order.join(" → ")}`, async () => {
+  test(`a run begun on one runtime goes on on another and ends on the third: ${order.join(" → ")} (S3)`, async () => {
     const folder = await temporaryFolder();
     const db = join(folder.path, "store.db");
     const ledger = join(folder.path, "ledger.jsonl");

@@ -11,7 +11,7 @@ import { startProcess } from "./processes.ts";
 
 const State = z.object({ poison: z.boolean().default(false), sum: z.number().default(0) });
 
-test("O2, E8: a run that kills its process ends halted after max_recoveries; its neighbours and its history are unharmed, and it goes on when mended", async () => {
+test("a run that kills its process ends halted after max_recoveries; its neighbours and its history are unharmed, and it goes on when mended (O2, E8)", async () => {
   const clock = new VirtualClock();
   const store = memoryStore();
   const MAX = 4;
@@ -92,7 +92,7 @@ test("O2, E8: a run that kills its process ends halted after max_recoveries; its
   assert.equal(bodies.filter((b) => b === "poison a").length, 1);
 });
 
-test(`C2: a step of more than ${MAX_DELTAS} records is recovered, and nothing that it recorded runs again`, async () => {
+test(`a step of more than ${MAX_DELTAS} records is recovered, and nothing that it recorded runs again (C2)`, async () => {
   const clock = new VirtualClock();
   const store = memoryStore();
   const COUNT = MAX_DELTAS + 60;
@@ -139,7 +139,7 @@ test(`C2: a step of more than ${MAX_DELTAS} records is recovered, and nothing th
   assert.ok(again.length <= 1 && again.every((key) => key.endsWith(`/once=n${STOP + 1}`)), again.join());
 });
 
-test("E4: with a checkpoint every step a stop at any write comes to the same outcome", async () => {
+test("with a checkpoint every step a stop at any write comes to the same outcome (E4)", async () => {
   const report = await crashTest(everything, {
     ...scenario,
     options: { checkpointEvery: "step" },

@@ -86,7 +86,7 @@ test(
 );
 
 test(
-  "O1, O2: a worker that is frozen past its lease loses its run to another, reports so when it is thawed, starts nothing of it, and serves on",
+  "a worker that is frozen past its lease loses its run to another, reports so when it is thawed, starts nothing of it, and serves on (O1, O2)",
   {
     timeout: 120_000,
   },
@@ -118,7 +118,7 @@ test(
 );
 
 test(
-  "W1, E11: on SIGTERM a worker aborts its bodies and lets its runs go, which another one takes up at once and without a recovery",
+  "on SIGTERM a worker aborts its bodies and lets its runs go, which another one takes up at once and without a recovery (W1, E11)",
   {
     timeout: 120_000,
   },
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  "FC-03, O2: a run that ends its process each time is halted after so many recoveries, listed, and others that shared the process are served",
+  "a run that ends its process each time is halted after so many recoveries, listed, and others that shared the process are served (FC-03, O2)",
   {
     timeout: 120_000,
   },

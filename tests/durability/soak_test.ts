@@ -22,7 +22,7 @@ const PLAN: SoakPlan = {
 };
 
 test(
-  "W1, O1, O2: runs that workers share while they are killed and replaced all end as they should, and nothing is lost, done under two keys, or left behind, while clocks are set by an hour",
+  "runs that workers share while they are killed and replaced all end as they should, and nothing is lost, done under two keys, or left behind, while clocks are set by an hour (W1, O1, O2)",
   {
     timeout: effort(120_000, 600_000),
   },

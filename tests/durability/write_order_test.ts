@@ -112,7 +112,7 @@ for (const [name, open] of [["memory", openMemory], ["a Deno KV file", openDenoK
   for (const slow of ["result", "commit"] as const) {
     for (const at of ["result", "commit"] as const) {
       for (const when of ["before", "after"] as const) {
-        test(`FC-01: with a slow ${slow} write, killed ${when} the ${at} write, only what has no stored result runs again [${name}]`, async () => {
+        test(`with a slow ${slow} write, killed ${when} the ${at} write, only what has no stored result runs again [${name}] (FC-01)`, async () => {
           const opened = await open();
           try {
             const { result, ledger, faults, kept } = await play(opened.store, { slow, at, when });
@@ -133,7 +133,7 @@ for (const [name, open] of [["memory", openMemory], ["a Deno KV file", openDenoK
     }
   }
 
-  test(`FC-01: killed after a failure was recorded and before its handler ended, only the handler runs again [${name}]`, async () => {
+  test(`killed after a failure was recorded and before its handler ended, only the handler runs again [${name}] (FC-01)`, async () => {
     const opened = await open();
     try {
       const world = { store: opened.store, clock: new VirtualClock() };

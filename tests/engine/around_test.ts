@@ -91,7 +91,7 @@ const CONDUCTS: Readonly<Record<string, (start: VertexStart, body: () => unknown
 };
 
 for (const [conduct, around] of Object.entries(CONDUCTS)) {
-  test(`E10: a hook around a body that ${conduct} leaves body and outcome alone, good and bad, sync and async`, async () => {
+  test(`a hook around a body that ${conduct} leaves body and outcome alone, good and bad, sync and async (E10)`, async () => {
     const bodies: readonly (() => unknown)[] = [
       () => "own",
       () => Promise.resolve("own"),

@@ -23,7 +23,7 @@ function cycle(options: { readonly pausing?: boolean; readonly rounds?: number }
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i);
 
 for (const n of [1, 2, 10]) {
-  test(`E9, FC-23: a budget of ${n} runs exactly ${n} steps and halts; a larger one goes on with step ${n}`, async () => {
+  test(`a budget of ${n} runs exactly ${n} steps and halts; a larger one goes on with step ${n} (E9, FC-23)`, async () => {
     const { graph, steps } = cycle();
     const e = engine(graph);
     const result = interrupted(await e.run(notes(), { maxSteps: n }), "halted");
@@ -38,7 +38,7 @@ for (const n of [1, 2, 10]) {
     assert.deepEqual([steps.length, same.run.maxSteps], [n + 3, n + 3]);
   });
 
-  test(`E9, FC-23: a budget of ${n} is the same with a pause every third step and a restart at each`, async () => {
+  test(`a budget of ${n} is the same with a pause every third step and a restart at each (E9, FC-23)`, async () => {
     const { graph, steps } = cycle({ pausing: true });
     let e = engine(graph);
     let result = await e.run(notes(), { maxSteps: n });
@@ -55,7 +55,7 @@ for (const n of [1, 2, 10]) {
   });
 }
 
-test("E9: a step that a crash interrupts has the same number when it is run again, and the next one follows", async () => {
+test("a step that a crash interrupts has the same number when it is run again, and the next one follows (E9)", async () => {
   const steps: number[] = [];
   let held = gate();
   const graph = graphOf<Notes>({
@@ -93,14 +93,14 @@ test("E9: a step that a crash interrupts has the same number when it is run agai
   assert.equal(run.step, 3);
 });
 
-test("E9: a run that ends within its budget is not halted by it", async () => {
+test("a run that ends within its budget is not halted by it (E9)", async () => {
   const { graph } = cycle({ rounds: 4 });
   const { run } = completed(await engine(graph).run(notes(), { maxSteps: 5 }));
   assert.equal(run.step, 4);
   interrupted(await engine(cycle({ rounds: 4 }).graph).run(notes(), { maxSteps: 4 }), "halted");
 });
 
-test("E9: the default budget is 10000 steps, and a budget that is none is refused", async () => {
+test("the default budget is 10000 steps, and a budget that is none is refused (E9)", async () => {
   const { graph } = cycle({ rounds: 2 });
   const e = engine(graph);
   assert.equal(completed(await e.run(notes())).run.maxSteps, 10_000);

@@ -50,7 +50,7 @@ function fanOut(kind: "vertices" | "items") {
 
 for (const kind of ["vertices", "items"] as const) {
   for (const [concurrency, most] of LIMITS) {
-    test(`E3, FC-21: six ${kind} under the limit ${concurrency} all give a result, never more than ${most} at once, after a restart too`, async () => {
+    test(`six ${kind} under the limit ${concurrency} all give a result, never more than ${most} at once, after a restart too (E3, FC-21)`, async () => {
       const { graph, load } = fanOut(kind);
       const options = concurrency === undefined ? {} : { concurrency };
       const e = engine(graph);
@@ -70,7 +70,7 @@ for (const kind of ["vertices", "items"] as const) {
   }
 }
 
-test("E3: a limit of none, a negative one or a fraction is refused at start and resume, and nothing runs", async () => {
+test("a limit of none, a negative one or a fraction is refused at start and resume, and nothing runs (E3)", async () => {
   const e = engine(graphOf({ vertices: { v: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt() } } }));
   const { run } = interrupted(await e.run(notes()), "awaiting");
   for (const concurrency of [0, -1, 1.5, NaN, Infinity, "2" as never]) {
@@ -85,7 +85,7 @@ test("E3: a limit of none, a negative one or a fraction is refused at start and 
   assert.equal((await e.runner.status(run.runId)).revision, run.revision);
 });
 
-test("E3: the default limit is 64", async () => {
+test("the default limit is 64 (E3)", async () => {
   let now = 0;
   let most = 0;
   const e = engine(graphOf<Notes>({
@@ -106,7 +106,7 @@ test("E3: the default limit is 64", async () => {
   assert.equal(most, 64);
 });
 
-test("E3: siblings are cancelled neither by a sibling's wait nor by its failure", async () => {
+test("siblings are cancelled neither by a sibling's wait nor by its failure (E3)", async () => {
   let aborted = 0;
   const e = engine(graphOf({
     vertices: {

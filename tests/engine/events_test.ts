@@ -296,7 +296,7 @@ test("events of a handle to a run of a dead process: what happens once this proc
   assert.equal((await handle.result()).status, "completed");
 });
 
-test("OBS-36: a run that is observed by everything there is leaves the same records and result", async () => {
+test("a run that is observed by everything there is leaves the same records and result (OBS-36)", async () => {
   const play = async (hooks: readonly Hooks[], read: boolean) => {
     const lab = new Lab();
     const graph = lab.graph({

@@ -114,7 +114,7 @@ async function runWith(vertex: VertexOf<Notes>, more: Readonly<Record<string, Ve
 
 for (const [what, [phase, vertex]] of Object.entries(FAULTS)) {
   const routed = vertex.onError !== undefined;
-  test(`E10, D11: ${what} is a fault of its vertex in ${phase}: the run pauses, the sibling stays done, nothing escapes`, async () => {
+  test(`${what} is a fault of its vertex in ${phase}: the run pauses, the sibling stays done, nothing escapes (E10, D11)`, async () => {
     const { e, result } = await runWith(
       { retry: { maxAttempts: 3, retryIf: () => phase === "execute" }, ...vertex },
       routed ? { handler: {} } : {},
@@ -179,7 +179,7 @@ test("a match that throws pauses the run: no handler after it is asked, and none
   assert.deepEqual([asked, e.ran("one"), e.ran("two")], [0, 0, 0]);
 });
 
-test("E10: serialization faults use no further attempt and name vertex, path and type", async () => {
+test("serialization faults use no further attempt and name vertex, path and type (E10)", async () => {
   const { e, result } = await runWith({
     retry: { maxAttempts: 5 },
     run: () => ({ list: [1, { made: new Custom() }] }),
@@ -189,14 +189,14 @@ test("E10: serialization faults use no further attempt and name vertex, path and
   assert.match(failures[0]!.error.message, /vertex v\b.*list\[1\]\.made.*Custom/);
 });
 
-test("E10: an oversized state names its largest field and the remedy", async () => {
+test("an oversized state names its largest field and the remedy (E10)", async () => {
   const { result } = await runWith({ reduce: (s) => void (s.big = "x".repeat(200_000), s.small = 1) });
   const { failures } = interrupted(result, "errored");
   assert.ok(isSuperstepError(failures[0]!.error.cause, "STATE_SIZE"));
   assert.match(failures[0]!.error.message, /big.*blob store/);
 });
 
-test("E10: hooks that throw, reject and hang, and a logger that throws, disturb nothing", async () => {
+test("hooks that throw, reject and hang, and a logger that throws, disturb nothing (E10)", async () => {
   for (const hook of [raise, rejected, () => new Promise(() => {})]) {
     const hooks = new Proxy({}, { get: () => hook });
     const e = engine(graphOf<Notes>({ vertices: { a: { to: "b" }, b: {} } }), {
@@ -208,7 +208,7 @@ test("E10: hooks that throw, reject and hang, and a logger that throws, disturb 
   }
 });
 
-test("E10: an error whose message, name or data cannot be read is a failure like any other", async () => {
+test("an error whose message, name or data cannot be read is a failure like any other (E10)", async () => {
   const strange = {
     message: Object.defineProperty(new Error("x"), "message", { get: raise }),
     name: Object.defineProperty(new Error("x"), "name", { get: raise }),
@@ -228,7 +228,7 @@ test("E10: an error whose message, name or data cannot be read is a failure like
   }
 });
 
-test("E10: a bad input rejects the call, and nothing was appended", async () => {
+test("a bad input rejects the call, and nothing was appended (E10)", async () => {
   const schema = z.object({ log: z.array(z.string()), n: z.number() });
   const e = engine(graphOf<z.infer<typeof schema>>({ schema, vertices: { v: {} } }), {
     maxStateBytes: 1_000,
@@ -241,7 +241,7 @@ test("E10: a bad input rejects the call, and nothing was appended", async () => 
   assert.deepEqual([e.ran(), (await e.runner.list()).rows], [0, []]);
 });
 
-test("E10: a reduced state that its schema refuses is the reducer's fault", async () => {
+test("a reduced state that its schema refuses is the reducer's fault (E10)", async () => {
   const schema = z.object({ log: z.array(z.string()), n: z.number() });
   const e = engine(
     graphOf<z.infer<typeof schema>>({
@@ -258,7 +258,7 @@ test("E10: a reduced state that its schema refuses is the reducer's fault", asyn
   assert.match(failures[0]!.error.message, /\bn\b/);
 });
 
-test("E10: a body that rejects after the run is over, or twice, is nobody's unhandled rejection", async () => {
+test("a body that rejects after the run is over, or twice, is nobody's unhandled rejection (E10)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       v: {

@@ -18,7 +18,7 @@ async function all(entries: AsyncIterable<HistoryEntry>): Promise<readonly Histo
 const revisions = (entries: readonly HistoryEntry[]) => entries.map((entry) => entry.revision);
 const upTo = (last: number, first = 0) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
-test("O6: a run followed from its start shows what its history shows, each revision once, and ends with it", async () => {
+test("a run followed from its start shows what its history shows, each revision once, and ends with it (O6)", async () => {
   const { runner, clock } = engine(LONG);
   const handle = await runner.start(notes());
   const [followed] = await clock.drive(Promise.all([all(runner.follow(handle.runId)), handle.result()]));
@@ -28,7 +28,7 @@ test("O6: a run followed from its start shows what its history shows, each revis
   assert.equal(followed.at(-1)!.status, "completed");
 });
 
-test("O6: a run is followed from any revision on, also from the one after its end", async () => {
+test("a run is followed from any revision on, also from the one after its end (O6)", async () => {
   const { runner, run, clock } = engine(LONG);
   const { run: { runId, revision: last } } = await run(notes());
   for (const from of [0, 1, 63, 64, 65, 128, last - 1, last]) {
@@ -37,7 +37,7 @@ test("O6: a run is followed from any revision on, also from the one after its en
   assert.deepEqual(await clock.drive(all(runner.follow(runId, { from: last + 1 }))), []);
 });
 
-test("O6: a revision that no run has yet, or an unknown run, cannot be followed", async () => {
+test("a revision that no run has yet, or an unknown run, cannot be followed (O6)", async () => {
   const { runner, run } = engine(chainOf("a"));
   const { run: { runId, revision: last } } = await run(notes());
   for (const from of [-1, 0.5, NaN, last + 2]) {
@@ -47,7 +47,7 @@ test("O6: a revision that no run has yet, or an unknown run, cannot be followed"
   await assert.rejects(all(runner.follow("../x")), { code: "ARGUMENT" });
 });
 
-test("O6: records that another process appends are seen within one poll, those of this process at once", async () => {
+test("records that another process appends are seen within one poll, those of this process at once (O6)", async () => {
   const first = gate();
   const second = gate();
   const here = engine(graphOf({
@@ -72,7 +72,7 @@ test("O6: records that another process appends are seen within one poll, those o
   assert.deepEqual(seen.there, seen.here);
 });
 
-test("O6: a paused run is followed on; an abort ends the reading without an error and leaves nothing behind", async () => {
+test("a paused run is followed on; an abort ends the reading without an error and leaves nothing behind (O6)", async () => {
   const { runner, clock } = engine(graphOf({ vertices: { a: { run: (_, ctx) => ctx.interrupt("?") } } }));
   const handle = await runner.start(notes());
   await clock.drive(handle.result());
@@ -91,7 +91,7 @@ test("O6: a paused run is followed on; an abort ends the reading without an erro
   assert.deepEqual([listening(), clock.pending], [0, before]);
 });
 
-test("H4: following a run that is purged ends with its absence, also when its id is begun anew", async () => {
+test("following a run that is purged ends with its absence, also when its id is begun anew (H4)", async () => {
   const graph = graphOf({ vertices: { a: { run: (_, ctx) => ctx.interrupt("?") } } });
   for (const again of [false, true]) {
     const { runner, clock, store } = engine(graph);
@@ -105,7 +105,7 @@ test("H4: following a run that is purged ends with its absence, also when its id
   }
 });
 
-test("O6: a reader that leaves listens no more", async () => {
+test("a reader that leaves listens no more (O6)", async () => {
   const { runner } = engine(chainOf("a"));
   const handle = await runner.start(notes());
   const listening = countListeners(runner.store);

@@ -40,7 +40,7 @@ const WRITES: Readonly<Record<string, (state: State) => unknown>> = {
 };
 
 for (const [name, write] of Object.entries(WRITES)) {
-  test(`E2: a task that ${name} of its input fails with what to do instead`, async () => {
+  test(`a task that ${name} of its input fails with what to do instead (E2)`, async () => {
     const result = await run("execute", write);
     assert.ok(result.status === "interrupted");
     const { error, failure } = result.failures[0]!;
@@ -51,7 +51,7 @@ for (const [name, write] of Object.entries(WRITES)) {
 }
 
 for (const place of ["select", "reduce"] as const) {
-  test(`E2: a write to a frozen value in ${place} is reported with what to do instead`, async () => {
+  test(`a write to a frozen value in ${place} is reported with what to do instead (E2)`, async () => {
     const result = await run(place, WRITES["sorts a list"]!);
     assert.ok(result.status === "interrupted");
     assert.equal(result.failures[0]!.failure.phase, place);
@@ -59,13 +59,13 @@ for (const place of ["select", "reduce"] as const) {
   });
 }
 
-test("E2: a pick that writes to the state halts the run with what to do instead", async () => {
+test("a pick that writes to the state halts the run with what to do instead (E2)", async () => {
   const result = await run("pick", WRITES["assigns a field"]!);
   assert.ok(result.status === "interrupted" && isSuperstepError(result.halt?.error, "CONDITION"));
   assert.match(result.halt.error.message, ADVICE);
 });
 
-test("E2: another TypeError, and another error with such a text, are left as they are", async () => {
+test("another TypeError, and another error with such a text, are left as they are (E2)", async () => {
   for (const error of [new TypeError("x is not a function"), new Error("not extensible")]) {
     const result = await run("execute", () => {
       throw error;

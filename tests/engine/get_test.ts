@@ -5,7 +5,7 @@ import { chainOf, engine, notes } from "../support/graphs.ts";
 
 const LONG = chainOf(...Array.from({ length: 100 }, (_, i) => `v${String(i).padStart(3, "0")}`));
 
-test("H1: a run can be read as it was at any revision", async () => {
+test("a run can be read as it was at any revision (H1)", async () => {
   const { runner, run } = engine(LONG);
   const { run: { runId, revision: last } } = await run(notes());
   const { rows } = await runner.history(runId, { limit: 1000 });
@@ -21,7 +21,7 @@ test("H1: a run can be read as it was at any revision", async () => {
   assert.deepEqual(await runner.get(runId, { revision: last }), await runner.get(runId));
 });
 
-test("H1: a revision that there is not, or that is none, is refused", async () => {
+test("a revision that there is not, or that is none, is refused (H1)", async () => {
   const { runner, run } = engine(chainOf("a"));
   const { run: { runId, revision: last } } = await run(notes());
   await assert.rejects(runner.get(runId, { revision: last + 1 }), { code: "CHECKPOINT_NOT_FOUND" });

@@ -46,27 +46,27 @@ const CASES: readonly (readonly [what: string, thrown: unknown, goesTo: string])
 ];
 
 for (const [what, thrown, goesTo] of CASES) {
-  test(`D7: of stacked handlers the first that matches takes ${what}`, async () => {
+  test(`of stacked handlers the first that matches takes ${what} (D7)`, async () => {
     assert.deepEqual(await handled(thrown, STACK), [goesTo]);
   });
 }
 
-test("D7: an error that no handler matches pauses", async () => {
+test("an error that no handler matches pauses (D7)", async () => {
   const failure = await handled(new Other("x"), STACK) as VertexFailure;
   assert.deepEqual([failure.message, failure.phase], ["x", "execute"]);
   assert.equal((await handled("text", STACK) as VertexFailure).message, "text");
 });
 
-test("D7: a handler without match takes everything, and a pause above it keeps it from being asked", async () => {
+test("a handler without match takes everything, and a pause above it keeps it from being asked (D7)", async () => {
   assert.deepEqual(await handled("text", [...STACK, { route: "rest" }]), ["rest"]);
   assert.equal((await handled(new Base("x"), ["pause", { route: "rest" }]) as VertexFailure).message, "x");
 });
 
-test("D7: a match by class takes superstep's own errors", async () => {
+test("a match by class takes superstep's own errors (D7)", async () => {
   assert.deepEqual(await handled(new FatalError("x"), [{ route: "fatal", match: FatalError }]), ["fatal"]);
 });
 
-test("D7: the handler is chosen once, on the live error, and stored; a recovery neither asks again nor runs the task", async () => {
+test("the handler is chosen once, on the live error, and stored; a recovery neither asks again nor runs the task (D7)", async () => {
   let asked = 0;
   const live = new Derived("x");
   const seen: unknown[] = [];
@@ -117,7 +117,7 @@ test("D7: the handler is chosen once, on the live error, and stored; a recovery 
   assert.deepEqual([state.failed, before, records.at(-1)], [failure, failure, failure]);
 });
 
-test("D7: a handler's own vertex fails like any other", async () => {
+test("a handler's own vertex fails like any other (D7)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       v: { run: () => Promise.reject(new Base("one")), onError: { route: "h" }, to: "fin" },

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { completed, engine, graphOf, interrupted, type Notes, notes } from "../support/graphs.ts";
 import { all, boom, stepsOf } from "../support/steps.ts";
 
-test("D6: a join of uneven branches runs once, after the longest, and sees all of them", async () => {
+test("a join of uneven branches runs once, after the longest, and sees all of them (D6)", async () => {
   const { steps, result } = await stepsOf({
     start: { to: ["a", "x"] },
     a: { to: "j" },
@@ -17,7 +17,7 @@ test("D6: a join of uneven branches runs once, after the longest, and sees all o
   assert.deepEqual(result.state.seen, ["start", "a", "x", "y", "z"]);
 });
 
-test("D6: without a join the same vertex runs once per arrival", async () => {
+test("without a join the same vertex runs once per arrival (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "x"] },
     a: { to: "j" },
@@ -29,7 +29,7 @@ test("D6: without a join the same vertex runs once per arrival", async () => {
 });
 
 for (const [picked, steps] of [["b", [["r"], ["b"], ["d"]]], ["c", [["r"], ["c"], ["e"], ["d"]]]] as const) {
-  test(`D6, FC-22: a join does not wait for a parent that the router skipped when it picks ${picked}`, async () => {
+  test(`a join does not wait for a parent that the router skipped when it picks ${picked} (D6, FC-22)`, async () => {
     const ran = await stepsOf({
       r: { targets: ["b", "c"], pick: () => picked },
       b: { to: "d" },
@@ -41,7 +41,7 @@ for (const [picked, steps] of [["b", [["r"], ["b"], ["d"]]], ["c", [["r"], ["c"]
   });
 }
 
-test("D6: a parent that is skipped late, while the other has arrived, frees the join", async () => {
+test("a parent that is skipped late, while the other has arrived, frees the join (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "r"] },
     a: { to: "j" },
@@ -54,7 +54,7 @@ test("D6: a parent that is skipped late, while the other has arrived, frees the 
   assert.deepEqual(steps, [["start"], ["a", "r"], ["s"], ["c", "j"]]);
 });
 
-test("D6: an error route is an in-edge: the join waits for the parent that may still fail into it", async () => {
+test("an error route is an in-edge: the join waits for the parent that may still fail into it (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "x"] },
     a: { to: "j" },
@@ -75,7 +75,7 @@ test("D6: an error route is an in-edge: the join waits for the parent that may s
   assert.deepEqual(calm.steps, [["start"], ["a", "x"], ["j", "other"], ["more"]]);
 });
 
-test("D6, FC-22: a parent that failed and went to a handler counts through what the handler leads to", async () => {
+test("a parent that failed and went to a handler counts through what the handler leads to (D6, FC-22)", async () => {
   const { steps, result } = await stepsOf({
     start: { to: ["b", "c"] },
     b: { run: () => Promise.reject(boom), onError: { route: "h" }, to: "d" },
@@ -88,7 +88,7 @@ test("D6, FC-22: a parent that failed and went to a handler counts through what 
   assert.equal(result.path.filter((id) => id === "d").length, 1);
 });
 
-test("D6: a join in a cycle runs once per round, for only the arrivals of its round", async () => {
+test("a join in a cycle runs once per round, for only the arrivals of its round (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "b"] },
     a: { to: "a2" },
@@ -104,7 +104,7 @@ test("D6: a join in a cycle runs once per round, for only the arrivals of its ro
   assert.deepEqual(steps, [...round, ...round, ...round, ["fin"]]);
 });
 
-test("D6: a join behind a join waits for it", async () => {
+test("a join behind a join waits for it (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "b", "c"] },
     a: { to: "j1" },
@@ -141,7 +141,7 @@ test("two joins that hold only each other up run together (D6)", async () => {
   assert.deepEqual(steps, [["start"], ["j1", "j2"], ["fin"]]);
 });
 
-test("D6: a run never completes while a join waits, though a finish is done and nothing else is left", async () => {
+test("a run never completes while a join waits, though a finish is done and nothing else is left (D6)", async () => {
   const { steps, result } = await stepsOf({
     start: { to: ["f", "j", "x"] },
     f: {},
@@ -153,7 +153,7 @@ test("D6: a run never completes while a join waits, though a finish is done and 
   assert.equal(result.path.includes("j"), true);
 });
 
-test("D6: a join whose only arrival is a self-cycle's predecessor does not wait for itself", async () => {
+test("a join whose only arrival is a self-cycle's predecessor does not wait for itself (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: "j" },
     j: all({ targets: ["j", "fin"], pick: (s) => s.log.filter((id) => id === "j").length < 3 ? "j" : "fin" }),
@@ -162,7 +162,7 @@ test("D6: a join whose only arrival is a self-cycle's predecessor does not wait 
   assert.deepEqual(steps, [["start"], ["j"], ["j"], ["j"], ["fin"]]);
 });
 
-test("D6: a doubled edge, or two parents in one step, let a join run once", async () => {
+test("a doubled edge, or two parents in one step, let a join run once (D6)", async () => {
   const { steps } = await stepsOf({
     start: { to: ["a", "b"] },
     a: { to: ["j", "j"] },
@@ -172,7 +172,7 @@ test("D6: a doubled edge, or two parents in one step, let a join run once", asyn
   assert.deepEqual(steps, [["start"], ["a", "b"], ["j"]]);
 });
 
-test("D6: arrivals are part of the checkpoint: a crash and a pause in between lose none and double none", async () => {
+test("arrivals are part of the checkpoint: a crash and a pause in between lose none and double none (D6)", async () => {
   const graph = graphOf<Notes>({
     vertices: {
       start: { to: ["a", "p"] },

@@ -22,7 +22,7 @@ const keep = (s: Notes, outputs: unknown) => void (s.out = outputs);
 const mapOver = (vertex: VertexOf<Notes>) =>
   graphOf<Notes>({ vertices: { m: { each: items, reduce: keep, ...vertex } } });
 
-test("D5: a map vertex runs once per item and reduces once, with the outputs in item order, whoever ended first", async () => {
+test("a map vertex runs once per item and reduces once, with the outputs in item order, whoever ended first (D5)", async () => {
   const gates = [gate<string>(), gate<string>(), gate<string>()];
   let reductions = 0;
   const e = engine(mapOver({
@@ -38,14 +38,14 @@ test("D5: a map vertex runs once per item and reduces once, with the outputs in 
   assert.deepEqual([e.ran("m", 0), e.ran("m", 1), e.ran("m", 2), e.ran(), reductions], [1, 1, 1, 3, 1]);
 });
 
-test("D5: no items run nothing and reduce the empty list", async () => {
+test("no items run nothing and reduce the empty list (D5)", async () => {
   const e = engine(mapOver({}));
   const { state, run } = completed(await e.run(notes({ items: [] })));
   assert.deepEqual([state.out, e.ran()], [[], 0]);
   assert.deepEqual((await e.eventsOf(run.runId, "mapped")).map((m) => m.count), [0]);
 });
 
-test("D5: items may be undefined, equal and falsy; each is its own execution with its own item number and key", async () => {
+test("items may be undefined, equal and falsy; each is its own execution with its own item number and key (D5)", async () => {
   const keys: string[] = [];
   const e = engine(mapOver({ run: (input, ctx) => (keys.push(ctx.idempotencyKey), [ctx.item, input]) }));
   const list = [undefined, 0, 0, "", null, false];
@@ -54,7 +54,7 @@ test("D5: items may be undefined, equal and falsy; each is its own execution wit
   assert.deepEqual(keys, list.map((_, i) => `graph=g/run=r/step=0/vertex=m/item=${i}`));
 });
 
-test("D5: each item has its own attempts, and a retry runs that item alone", async () => {
+test("each item has its own attempts, and a retry runs that item alone (D5)", async () => {
   const e = engine(mapOver({
     retry: { maxAttempts: 3, backoff: { initial: "1s" } },
     run: (input, ctx) => {
@@ -68,7 +68,7 @@ test("D5: each item has its own attempts, and a retry runs that item alone", asy
   assert.deepEqual(failed.map((f) => [f.item, f.failure.attempt]).sort(), [[1, 1], [2, 1], [2, 2]]);
 });
 
-test("D5: the start of an item tells how many there are, when the map is fresh and when it is gone on with", async () => {
+test("the start of an item tells how many there are, when the map is fresh and when it is gone on with (D5)", async () => {
   const told: (number | undefined)[] = [];
   const hooks = { vertexStart: (event: { readonly items?: number }) => void told.push(event.items) };
   const e = engine(
@@ -80,7 +80,7 @@ test("D5: the start of an item tells how many there are, when the map is fresh a
   assert.deepEqual(told, [3, 3, 3, 3]);
 });
 
-test("D5: each item has its own wait; an answer re-runs that item alone, in another process too", async () => {
+test("each item has its own wait; an answer re-runs that item alone, in another process too (D5)", async () => {
   const e = engine(
     mapOver({ run: (input, ctx) => input === 1 ? "plain" : (ctx.answer() ?? ctx.interrupt({ of: input })) }),
   );
@@ -98,7 +98,7 @@ test("D5: each item has its own wait; an answer re-runs that item alone, in anot
   assert.deepEqual([e.ran("m", 0), e.ran("m", 1), e.ran("m", 2)], [2, 1, 2]);
 });
 
-test("D5: an item that fails under pause pauses only itself; a resume runs it alone", async () => {
+test("an item that fails under pause pauses only itself; a resume runs it alone (D5)", async () => {
   let fails = true;
   const e = engine(mapOver({
     run: (input) => {
@@ -114,7 +114,7 @@ test("D5: an item that fails under pause pauses only itself; a resume runs it al
   assert.deepEqual([e.ran("m", 0), e.ran("m", 1), e.ran("m", 2)], [1, 2, 1]);
 });
 
-test("D5: under a route the other items finish, then the vertex fails once with the lowest item's handler and all failures", async () => {
+test("under a route the other items finish, then the vertex fails once with the lowest item's handler and all failures (D5)", async () => {
   const received: VertexFailure[] = [];
   const last = gate();
   let reduced = 0;
@@ -161,7 +161,7 @@ test("D5: under a route the other items finish, then the vertex fails once with 
   assert.deepEqual([0, 1, 2, 3].map((i) => e.ran("m", i)), [1, 1, 1, 1]);
 });
 
-test("D5: count and digest are recorded with the first outcome; a re-run that maps otherwise is a fault and runs nothing", async () => {
+test("count and digest are recorded with the first outcome; a re-run that maps otherwise is a fault and runs nothing (D5)", async () => {
   for (const changed of [[0, 1], [0, 1, 3], [2, 1, 0], [0, 1, 2, 3]]) {
     const e = engine(
       mapOver({ run: (input, ctx) => input === 1 ? (ctx.answer() ?? ctx.interrupt()) : input }),
@@ -190,7 +190,7 @@ test("D5: count and digest are recorded with the first outcome; a re-run that ma
   }
 });
 
-test("D5: what each returns must be an array", async () => {
+test("what each returns must be an array (D5)", async () => {
   for (const bad of [undefined, null, "text", 7, { length: 1 }, new Set([1])]) {
     const e = engine(mapOver({ each: () => bad as never }));
     const { failures } = interrupted(await e.run(notes({ items: [] })), "errored");
@@ -198,7 +198,7 @@ test("D5: what each returns must be an array", async () => {
   }
 });
 
-test("D5: a reducer of a map that throws pauses the vertex, and a resume reduces again without running an item", async () => {
+test("a reducer of a map that throws pauses the vertex, and a resume reduces again without running an item (D5)", async () => {
   let broken = true;
   const e = engine(mapOver({
     run: (input) => input,
@@ -218,7 +218,7 @@ test("D5: a reducer of a map that throws pauses the vertex, and a resume reduces
   assert.equal(e.ran(), 2);
 });
 
-test("D5: done items survive a crash, the others run again with the same key", async () => {
+test("done items survive a crash, the others run again with the same key (D5)", async () => {
   const keys: string[] = [];
   const held = gate();
   const run = (

@@ -34,7 +34,7 @@ async function open(e: Engine<Notes>, ...gates: readonly Gate[]): Promise<void> 
   }
 }
 
-test("E4, FC-01: an outcome is durable before the barrier, and what has one never runs again", async () => {
+test("an outcome is durable before the barrier, and what has one never runs again (E4, FC-01)", async () => {
   const { graph, gates } = held();
   const e = engine(graph);
   const handle = await e.runner.start(notes());
@@ -50,7 +50,7 @@ test("E4, FC-01: an outcome is durable before the barrier, and what has one neve
   assert.deepEqual(["a", "b", "c"].map((id) => e.ran(id)), [2, 1, 2]);
 });
 
-test("E4: the last outcome of a step rides in its boundary record, without its output", async () => {
+test("the last outcome of a step rides in its boundary record, without its output (E4)", async () => {
   const { graph, gates } = held();
   const e = engine(graph);
   const running = e.run(notes());
@@ -75,7 +75,7 @@ test("E4: the last outcome of a step rides in its boundary record, without its o
   ]);
 });
 
-test("E4: what becomes known in one turn is one record", async () => {
+test("what becomes known in one turn is one record (E4)", async () => {
   const ids = Array.from({ length: 50 }, (_, i) => i);
   const e = engine(graphOf<Notes>({
     vertices: {
@@ -87,7 +87,7 @@ test("E4: what becomes known in one turn is one record", async () => {
   assert.ok(run.revision <= 3, `${run.revision} revisions`);
 });
 
-test("E4: with a checkpoint every step done siblings are not appended on their own, and run again after a crash", async () => {
+test("with a checkpoint every step done siblings are not appended on their own, and run again after a crash (E4)", async () => {
   const { graph, gates } = held();
   const e = engine(graph);
   const handle = await e.runner.start(notes(), { checkpointEvery: "step" });
@@ -108,7 +108,7 @@ test("E4: with a checkpoint every step done siblings are not appended on their o
   assert.deepEqual(records.map((types) => types.filter((type) => type === "done").length), [0, 1, 0, 3, 1]);
 });
 
-test("E4: with a checkpoint every step failures, waits and once are durable at once all the same, with what is known then", async () => {
+test("with a checkpoint every step failures, waits and once are durable at once all the same, with what is known then (E4)", async () => {
   const hold = gate();
   let made = 0;
   const e = engine(graphOf<Notes>({
@@ -165,13 +165,13 @@ async function foldedWhen(slow: string, paused: string): Promise<Notes> {
 
 for (const slow of ["", "a", "b", "c"]) {
   for (const paused of ["", "a", "b", "c"]) {
-    test(`E5: the next state does not depend on who was slow (${slow || "none"}) or paused (${paused || "none"})`, async () => {
+    test(`the next state does not depend on who was slow (${slow || "none"}) or paused (${paused || "none"}) (E5)`, async () => {
       assert.deepEqual(await foldedWhen(slow, paused), { log: ["a saw S", "b saw S", "c saw S"], n: "Sabc" });
     });
   }
 }
 
-test("E5: while a step is under way the result shows the fold of the outcomes so far, and S_N stands underneath", async () => {
+test("while a step is under way the result shows the fold of the outcomes so far, and S_N stands underneath (E5)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       start: { to: ["a", "b", "c"] },
@@ -194,7 +194,7 @@ test("E5: while a step is under way the result shows the fold of the outcomes so
 });
 
 for (const restarted of [false, true]) {
-  test(`E5: a reducer that failed is applied again to the recorded output on resume ${restarted ? "elsewhere" : "here"}; no task runs`, async () => {
+  test(`a reducer that failed is applied again to the recorded output on resume ${restarted ? "elsewhere" : "here"}; no task runs (E5)`, async () => {
     let broken = true;
     let reduced: unknown;
     const e = engine(graphOf<Notes>({
@@ -224,7 +224,7 @@ for (const restarted of [false, true]) {
   });
 }
 
-test("E5, E10: a reduction that could not be stored is applied again to the recorded output, too", async () => {
+test("a reduction that could not be stored is applied again to the recorded output, too (E5, E10)", async () => {
   let broken = true;
   const e = engine(graphOf<Notes>({
     vertices: { v: { run: () => 7, reduce: (s, out) => void (s.out = broken ? () => {} : out) } },
@@ -235,7 +235,7 @@ test("E5, E10: a reduction that could not be stored is applied again to the reco
   assert.equal(e.ran("v"), 1);
 });
 
-test("E6: a vertex that is routed to from several sides runs once in the step", async () => {
+test("a vertex that is routed to from several sides runs once in the step (E6)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       start: { to: ["a", "b", "c"] },
@@ -257,7 +257,7 @@ test("E6: a vertex that is routed to from several sides runs once in the step", 
   ]);
 });
 
-test("E7: a finish that is done in any earlier step lets the run complete when the frontier is empty", async () => {
+test("a finish that is done in any earlier step lets the run complete when the frontier is empty (E7)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: { f: { finish: true, to: ["x", "y"] }, x: { to: "z" }, y: {}, z: {} },
   }));
@@ -265,7 +265,7 @@ test("E7: a finish that is done in any earlier step lets the run complete when t
   assert.deepEqual(path, ["f", "x", "y", "z"]);
 });
 
-test("E7: without a finish the run that drains is a dead end, never completed", async () => {
+test("without a finish the run that drains is a dead end, never completed (E7)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: { r: { targets: ["f", "x"], pick: () => "x" }, x: {}, f: { finish: true } },
   }));

@@ -39,7 +39,7 @@ const BAD: Readonly<
 };
 
 for (const [what, [kind, pick, shown]] of Object.entries(BAD)) {
-  test(`FC-22, E8: a router that ${what} halts the run with a typed error; corrected, a resume goes on without running it again`, async () => {
+  test(`a router that ${what} halts the run with a typed error; corrected, a resume goes on without running it again (FC-22, E8)`, async () => {
     const { graph, correct } = router(pick);
     const e = engine(graph);
     const { halt, run, state, waits, failures } = interrupted(await e.run(notes()), "halted");
@@ -67,14 +67,14 @@ for (
     "a list of one": () => ["b"],
   })
 ) {
-  test(`FC-22: a router that returns ${what} runs it once, and the join behind it once`, async () => {
+  test(`a router that returns ${what} runs it once, and the join behind it once (FC-22)`, async () => {
     const e = engine(router(pick).graph);
     assert.deepEqual(completed(await e.run(notes())).path, ["r", "b", "d"]);
     assert.deepEqual([e.ran("b"), e.ran("c"), e.ran("d")], [1, 0, 1]);
   });
 }
 
-test("FC-22: no run is completed without its finish", async () => {
+test("no run is completed without its finish (FC-22)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: { r: { targets: ["b", "d"], pick: () => "b" }, b: {}, d: { finish: true } },
   }));
@@ -82,7 +82,7 @@ test("FC-22: no run is completed without its finish", async () => {
   assert.equal(halt?.kind, "dead_end");
 });
 
-test("FC-22, E8: a halted step keeps what its vertices did: they are folded once, whatever the number of resumes", async () => {
+test("a halted step keeps what its vertices did: they are folded once, whatever the number of resumes (FC-22, E8)", async () => {
   const { graph, correct } = router(raise);
   const e = engine(graph);
   const { run } = interrupted(await e.run(notes()), "halted");

@@ -38,14 +38,14 @@ const BACKOFFS:
     ];
 
 for (const [what, backoff, at] of BACKOFFS) {
-  test(`O3: attempts are as far apart as ${what} says`, async () => {
+  test(`attempts are as far apart as ${what} says (O3)`, async () => {
     const e = engine(single({ retry: { maxAttempts: 5, backoff }, run: failingUntil(5) }));
     completed(await e.run(notes()));
     assert.deepEqual(pauses(e), at);
   });
 }
 
-test("O3: jitter draws each pause from the upper half of its span", async () => {
+test("jitter draws each pause from the upper half of its span (O3)", async () => {
   const e = engine(
     single({
       retry: { maxAttempts: 200, backoff: { initial: 1_000, factor: 1, jitter: true } },
@@ -58,7 +58,7 @@ test("O3: jitter draws each pause from the upper half of its span", async () => 
   assert.ok(Math.min(...gaps) < 600 && Math.max(...gaps) > 900);
 });
 
-test("O3: a backoff function sees the attempt that failed and its error", async () => {
+test("a backoff function sees the attempt that failed and its error (O3)", async () => {
   const seen: unknown[] = [];
   const e = engine(single({
     retry: { maxAttempts: 3, backoff: (attempt, error) => (seen.push(attempt, error), 0) },
@@ -69,7 +69,7 @@ test("O3: a backoff function sees the attempt that failed and its error", async 
 });
 
 for (const backoff of ["10s", "1h"] as const) {
-  test(`O3: a failed attempt and its ${backoff} of backoff survive a crash: what is left of both is used`, async () => {
+  test(`a failed attempt and its ${backoff} of backoff survive a crash: what is left of both is used (O3)`, async () => {
     const graph = single({
       retry: { maxAttempts: 3, backoff: { initial: backoff, factor: 1 } },
       run: failingUntil(Infinity),
@@ -97,7 +97,7 @@ for (const backoff of ["10s", "1h"] as const) {
   });
 }
 
-test("O3: a crash in the middle of an attempt does not use it up", async () => {
+test("a crash in the middle of an attempt does not use it up (O3)", async () => {
   const held = gate();
   let runs = 0;
   const e = engine(single({
@@ -112,7 +112,7 @@ test("O3: a crash in the middle of an attempt does not use it up", async () => {
   assert.equal(failures[0]!.error.attempt, 2);
 });
 
-test("O3, E13: a backoff beyond the inline limit releases the run with a wake; whoever recovers it then goes on", async () => {
+test("a backoff beyond the inline limit releases the run with a wake; whoever recovers it then goes on (O3, E13)", async () => {
   const e = engine(single({ retry: { maxAttempts: 2, backoff: { initial: "2h" } }, run: failingUntil(2) }));
   const { run } = interrupted(await e.run(notes()), "sleeping");
   const due = e.clock.now() + 7_200_000;
@@ -125,14 +125,14 @@ test("O3, E13: a backoff beyond the inline limit releases the run with a wake; w
   assert.deepEqual(pauses(e), [0, 7_200_000]);
 });
 
-test("O3: a resume before the backoff is over retries nothing", async () => {
+test("a resume before the backoff is over retries nothing (O3)", async () => {
   const e = engine(single({ retry: { maxAttempts: 2, backoff: { initial: "2h" } }, run: failingUntil(2) }));
   const { run } = interrupted(await e.run(notes()), "sleeping");
   const same = interrupted(await e.restart().resume(run.runId), "sleeping");
   assert.deepEqual([e.ran(), same.run.revision], [1, run.revision]);
 });
 
-test("O3: fresh attempts after a resume, all of them, with backoff from the start", async () => {
+test("fresh attempts after a resume, all of them, with backoff from the start (O3)", async () => {
   const e = engine(
     single({ retry: { maxAttempts: 3, backoff: { initial: "1s" } }, run: failingUntil(Infinity) }),
   );
@@ -142,7 +142,7 @@ test("O3: fresh attempts after a resume, all of them, with backoff from the star
   assert.deepEqual(pauses(e), [0, 1_000, 3_000, 3_000, 4_000, 6_000]);
 });
 
-test("T7: a FatalError is never retried and keeps its data", async () => {
+test("a FatalError is never retried and keeps its data (T7)", async () => {
   const e = engine(single({
     retry: { maxAttempts: 5, retryIf: () => true },
     run: () => {
@@ -153,7 +153,7 @@ test("T7: a FatalError is never retried and keeps its data", async () => {
   assert.deepEqual([e.ran(), failures[0]!.failure.code, failures[0]!.failure.data], [1, "FATAL", { why: 1 }]);
 });
 
-test("T7: a RetryLater sets the time of the next attempt, whatever the backoff, within the attempts there are", async () => {
+test("a RetryLater sets the time of the next attempt, whatever the backoff, within the attempts there are (T7)", async () => {
   const delays: Duration[] = ["5s", 250, "1m"];
   const e = engine(
     single({
@@ -175,7 +175,7 @@ test("T7: a RetryLater sets the time of the next attempt, whatever the backoff, 
   assert.equal(alone.ran(), 1);
 });
 
-test("T7: a RetryLater whose delay is no duration is the vertex's fault", async () => {
+test("a RetryLater whose delay is no duration is the vertex's fault (T7)", async () => {
   for (const delay of [NaN, Infinity, "soon" as Duration]) {
     const e = engine(single({
       retry: { maxAttempts: 3 },
@@ -188,7 +188,7 @@ test("T7: a RetryLater whose delay is no duration is the vertex's fault", async 
   }
 });
 
-test("O3: a retry that fails beside a running sibling goes on at its time without waiting for it", async () => {
+test("a retry that fails beside a running sibling goes on at its time without waiting for it (O3)", async () => {
   const held = gate();
   const e = engine(graphOf<Notes>({
     vertices: {
@@ -204,7 +204,7 @@ test("O3: a retry that fails beside a running sibling goes on at its time withou
   completed(await e.clock.drive(running));
 });
 
-test("O3: a backoff takes no place under a concurrency limit of one", async () => {
+test("a backoff takes no place under a concurrency limit of one (O3)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       start: { to: ["a", "b"] },
@@ -219,7 +219,7 @@ test("O3: a backoff takes no place under a concurrency limit of one", async () =
   ], ["a", 10_000]]);
 });
 
-test("O3: a timeout error is retryable, and the last one is the cause", async () => {
+test("a timeout error is retryable, and the last one is the cause (O3)", async () => {
   const e = engine(single({
     timeout: "1s",
     retry: { maxAttempts: 3 },

@@ -40,7 +40,7 @@ const EDITS: Readonly<Record<string, (s: Rich) => unknown>> = {
 };
 
 for (const [what, edit] of Object.entries(EDITS)) {
-  test(`E2, FC-26: a body that ${what} of its snapshot changes nothing, for nobody`, async () => {
+  test(`a body that ${what} of its snapshot changes nothing, for nobody (E2, FC-26)`, async () => {
     const seen: unknown[] = [];
     const e = engine(graphOf<Notes>({
       vertices: {
@@ -74,7 +74,7 @@ function plain(value: unknown): unknown {
   return { ...s, map: [...s.map], set: [...s.set], bytes: [...s.bytes], date: s.date.getTime() };
 }
 
-test("E2: selectors, each and pick see a snapshot they cannot change either, and the fault is their vertex's", async () => {
+test("selectors, each and pick see a snapshot they cannot change either, and the fault is their vertex's (E2)", async () => {
   const spoil = (s: Readonly<Notes>) => {
     (s.items as string[]).push("x");
     return "fin";
@@ -95,7 +95,7 @@ const LEAVES: Readonly<Record<string, readonly [edit: (s: Rich) => void, path: R
 };
 
 for (const [what, [edit, path]] of Object.entries(LEAVES)) {
-  test(`E2: a body that edits ${what} in place fails, the path is named, and what it held is put back`, async () => {
+  test(`a body that edits ${what} in place fails, the path is named, and what it held is put back (E2)`, async () => {
     const e = engine(
       graphOf<Notes>({ vertices: { v: { select: (s) => s, run: (input) => edit(input as Rich) } } }),
     );
@@ -105,7 +105,7 @@ for (const [what, [edit, path]] of Object.entries(LEAVES)) {
     assert.deepEqual(plain(result.state), plain(rich()));
   });
 
-  test(`E2: a reducer that edits ${what} in place fails, the path is named, and the state stands`, async () => {
+  test(`a reducer that edits ${what} in place fails, the path is named, and the state stands (E2)`, async () => {
     const e = engine(graphOf<Notes>({ vertices: { v: { reduce: (s) => edit(s as Rich) } } }));
     const result = interrupted(await e.run(rich()), "errored");
     assert.equal(result.failures[0]!.failure.phase, "reduce");
@@ -114,7 +114,7 @@ for (const [what, [edit, path]] of Object.entries(LEAVES)) {
   });
 }
 
-test("E2: a reducer may edit objects, arrays, Maps and Sets of its draft and replace Dates and bytes", async () => {
+test("a reducer may edit objects, arrays, Maps and Sets of its draft and replace Dates and bytes (E2)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       v: {
@@ -145,7 +145,7 @@ test("E2: a reducer may edit objects, arrays, Maps and Sets of its draft and rep
   assert.deepEqual(plain((await e.restart().runner.get(run.runId)).state), expected);
 });
 
-test("E2, FC-26: the caller's later mutations of its input, of an output and of a result are never seen", async () => {
+test("the caller's later mutations of its input, of an output and of a result are never seen (E2, FC-26)", async () => {
   const input = rich() as Rich;
   const output = { list: [1] };
   const held = gate();
@@ -170,7 +170,7 @@ test("E2, FC-26: the caller's later mutations of its input, of an output and of 
   assert.deepEqual(plain((await e.restart().runner.get(run.runId)).state), expected);
 });
 
-test("FC-26: a reducer that edits and throws leaves the state unchanged, with and without a restart", async () => {
+test("a reducer that edits and throws leaves the state unchanged, with and without a restart (FC-26)", async () => {
   let broken = true;
   const e = engine(graphOf<Notes>({
     vertices: {

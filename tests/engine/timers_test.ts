@@ -29,7 +29,7 @@ for (
     2 ** 32 + 5,
   ]] as const
 ) {
-  test(`O4, FC-15: a sleep of ${text} fires once, not a millisecond early, after a restart half-way too`, async () => {
+  test(`a sleep of ${text} fires once, not a millisecond early, after a restart half-way too (O4, FC-15)`, async () => {
     let woke = 0;
     const graph = sleeper(text, () => woke++);
     const e = engine(graph, { inlineTimers: "20y" });
@@ -64,7 +64,7 @@ async function skip(
   await clock.advance(1);
 }
 
-test("O4, FC-15: a released sleep is woken by recover at its due time, by one process, and not before", async () => {
+test("a released sleep is woken by recover at its due time, by one process, and not before (O4, FC-15)", async () => {
   const e = engine(sleeper("30d"));
   const { run } = interrupted(await e.run(notes()), "sleeping");
   await skip(e.clock, e.clock.now() + 30 * DAY - 1);
@@ -78,7 +78,7 @@ test("O4, FC-15: a released sleep is woken by recover at its due time, by one pr
 });
 
 for (const due of [0, -5, "-1h", new Date(0)] as const) {
-  test(`O4, FC-15: a sleep until ${due instanceof Date ? "a past date" : due} is due at once`, async () => {
+  test(`a sleep until ${due instanceof Date ? "a past date" : due} is due at once (O4, FC-15)`, async () => {
     const e = engine(sleeper(due));
     const begin = e.clock.now();
     completed(await e.run(notes()));
@@ -97,7 +97,7 @@ for (
     undefined as never,
   ]
 ) {
-  test(`O4, FC-15: a sleep of ${String(bad) || "an empty text"} is refused as the vertex's fault, and no timer is left`, async () => {
+  test(`a sleep of ${String(bad) || "an empty text"} is refused as the vertex's fault, and no timer is left (O4, FC-15)`, async () => {
     const e = engine(sleeper(bad));
     const { failures, waits } = interrupted(await e.run(notes()), "errored");
     assert.deepEqual([failures[0]!.failure.name, waits], ["ContextError", []]);
@@ -105,7 +105,7 @@ for (
   });
 
   if (bad === undefined) continue;
-  test(`O4, FC-15: an interrupt deadline of ${String(bad) || "an empty text"} is refused as the vertex's fault`, async () => {
+  test(`an interrupt deadline of ${String(bad) || "an empty text"} is refused as the vertex's fault (O4, FC-15)`, async () => {
     const e = engine(
       graphOf<Notes>({ vertices: { v: { run: (_input, ctx) => ctx.interrupt(1, { deadline: bad }) } } }),
     );
@@ -113,7 +113,7 @@ for (
   });
 }
 
-test("O4, FC-15: an interrupt deadline and a run deadline of 30 days fire at their time, after a restart too", async () => {
+test("an interrupt deadline and a run deadline of 30 days fire at their time, after a restart too (O4, FC-15)", async () => {
   const e = engine(
     graphOf<Notes>({
       vertices: { v: { run: (_input, ctx) => ctx.answer() ?? ctx.interrupt(1, { deadline: "30d" }) } },
@@ -133,7 +133,7 @@ test("O4, FC-15: an interrupt deadline and a run deadline of 30 days fire at the
   assert.deepEqual([over.status, over.run.cancelReason], ["cancelled", "deadline"]);
 });
 
-test("O4: a timer survives a wall clock that is set back, and one set forward does not fire it twice", async () => {
+test("a timer survives a wall clock that is set back, and one set forward does not fire it twice (O4)", async () => {
   let woke = 0;
   const e = engine(sleeper("20s", () => woke++));
   const running = e.runner.run(notes());
@@ -147,7 +147,7 @@ test("O4: a timer survives a wall clock that is set back, and one set forward do
   assert.equal(woke, 1);
 });
 
-test("O4, FC-15: with the real clock a sleep of 30 days or 10 years does not fire at once, and calls back hardly ever", async (t) => {
+test("with the real clock a sleep of 30 days or 10 years does not fire at once, and calls back hardly ever (O4, FC-15)", async (t) => {
   let callbacks = 0;
   const counting: Runtime = {
     ...systemRuntime,
@@ -172,7 +172,7 @@ test("O4, FC-15: with the real clock a sleep of 30 days or 10 years does not fir
   assert.ok(callbacks < 10, `${callbacks} callbacks`);
 });
 
-test("O4, FC-15: the system's timers are chained: however far away, one is set at a time and none of it fires early", async () => {
+test("the system's timers are chained: however far away, one is set at a time and none of it fires early (O4, FC-15)", async () => {
   const delays: number[] = [];
   const real = globalThis.setTimeout;
   globalThis.setTimeout =

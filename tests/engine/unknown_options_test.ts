@@ -7,7 +7,7 @@ import { engine, graphOf, notes } from "../support/graphs.ts";
 /** What only someone without a compiler can write. */
 const untyped = <T>(value: unknown) => value as T;
 
-test("13: an option that nobody reads is refused with the one that was meant, and nothing is written", async () => {
+test("an option that nobody reads is refused with the one that was meant, and nothing is written (SPEC 13)", async () => {
   const e = engine(graphOf({ vertices: { start: {} }, finish: ["start"] }));
   const { runner } = e;
   for (

@@ -5,7 +5,7 @@ import type { LedgerEntry } from "../../examples/support/ledger.ts";
 import { temporaryFolder } from "../support/stores.ts";
 import { run } from "./processes.ts";
 
-test("FC-01, FC-03: the demo lives a run through many processes, one killed while it drafts", async (t) => {
+test("the demo lives a run through many processes, one killed while it drafts (FC-01, FC-03)", async (t) => {
   const folder = await temporaryFolder();
   t.after(() => folder.remove());
   const { end, lines, errors } = await run("examples/demo.ts", [], { env: { TMPDIR: folder.path } });

@@ -96,7 +96,7 @@ async function post(url: string, body: unknown, headers: Readonly<Record<string,
   return { status: response.status, body: await response.json() };
 }
 
-test("W2: the README's curl lines run as written against the example server", async (t) => {
+test("the README's curl lines run as written against the example server (W2)", async (t) => {
   const folder = await temporaryFolder();
   t.after(() => folder.remove());
   const server = await start(t, join(folder.path, "served.db"));

@@ -37,7 +37,7 @@ async function stage(run: () => unknown = () => {}) {
   return { clock, graph, bodies, process, cleanup: opened.cleanup };
 }
 
-test("FC-03: while a body works for long, scans in its own process and in another one leave it alone: it runs once", async () => {
+test("while a body works for long, scans in its own process and in another one leave it alone: it runs once (FC-03)", async () => {
   const open = gate();
   const { clock, bodies, process, cleanup } = await stage(() => open.promise);
   try {
@@ -58,7 +58,7 @@ test("FC-03: while a body works for long, scans in its own process and in anothe
   }
 });
 
-test("FC-32: without a single message every run is under way within a polling period, whichever process made it due", async () => {
+test("without a single message every run is under way within a polling period, whichever process made it due (FC-32)", async () => {
   const { clock, bodies, process, cleanup } = await stage();
   try {
     const [sender, one, two] = [await process(), await process(), await process()];
@@ -81,7 +81,7 @@ test("FC-32: without a single message every run is under way within a polling pe
   }
 });
 
-test("FC-32: messages that are lost, tripled, an hour late, or slower than their redelivery change nothing about what runs", async () => {
+test("messages that are lost, tripled, an hour late, or slower than their redelivery change nothing about what runs (FC-32)", async () => {
   const slow = gate();
   let calls = 0;
   const { clock, graph, bodies, process, cleanup } = await stage(() =>
@@ -120,7 +120,7 @@ test("FC-32: messages that are lost, tripled, an hour late, or slower than their
 });
 
 test(
-  "FC-31, S2, O1: workers whose acknowledgements are lost at every third commit, leases included, run each body once and lose no run",
+  "workers whose acknowledgements are lost at every third commit, leases included, run each body once and lose no run (FC-31, S2, O1)",
   {
     timeout: 120_000,
   },

@@ -13,7 +13,7 @@ async function round(lab: Lab, engine: ReturnType<Lab["engine"]>): Promise<reado
   return await lab.drive(engine.recover());
 }
 
-test("FC-03, O2: a run whose process was killed is resumed within a lease by a process that merely recovers; done work is kept", async () => {
+test("a run whose process was killed is resumed within a lease by a process that merely recovers; done work is kept (FC-03, O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: () => "a", to: "b" },
@@ -32,7 +32,7 @@ test("FC-03, O2: a run whose process was killed is resumed within a lease by a p
   assert.deepEqual([result.status, lab.count("a"), lab.count("b")], ["completed", 1, 2]);
 });
 
-test("FC-03, O2, E8: a run that kills every process is parked and listed with its reason; others are recovered meanwhile, unharmed", async () => {
+test("a run that kills every process is parked and listed with its reason; others are recovered meanwhile, unharmed (FC-03, O2, E8)", async () => {
   const lab = new Lab();
   let kill = () => {};
   const graph = lab.graph({

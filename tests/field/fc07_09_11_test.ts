@@ -6,7 +6,7 @@ import { defineWait, WaitExpiredError } from "../../mod.ts";
 import type { AnswerError, Runner, TaskContext } from "../../mod.ts";
 import { INPUT, interrupted, Lab, openId, type State } from "../waits/lab.ts";
 
-test("FC-07: answering one of two pauses completes only that one; the other keeps its continuation over a restart", async () => {
+test("answering one of two pauses completes only that one; the other keeps its continuation over a restart (FC-07)", async () => {
   const lab = new Lab();
   const branch = (cursor: string) => ({
     to: "d",
@@ -110,7 +110,7 @@ const REFUSED: readonly Case[] = [
 ];
 
 for (const [what, reason, call] of REFUSED) {
-  test(`FC-09, I3: ${what} is refused as ${reason} and changes nothing: same revision, mailbox and pauses, no vertex run`, async () => {
+  test(`${what} is refused as ${reason} and changes nothing: same revision, mailbox and pauses, no vertex run (FC-09, I3)`, async () => {
     const { lab, graph, id, foreign } = await threePauses();
     const snapshot = async () => ({
       tail: await lab.store.tail("r"),
@@ -149,7 +149,7 @@ for (const value of [false, 0, "", null]) {
   });
 }
 
-test("FC-11: after a wait has expired the next one of the name gets the answer; nothing stays registered", async () => {
+test("after a wait has expired the next one of the name gets the answer; nothing stays registered (FC-11)", async () => {
   const lab = new Lab();
   const Code = defineWait("code", z.string(), { deadline: "5s" });
   const ids: string[] = [];

@@ -15,7 +15,7 @@ function counting(lab: Lab, id = "g") {
   }, { id });
 }
 
-test("FC-14, E1: 20 parallel starts of one id and one input in two processes are one run, each body once", async () => {
+test("20 parallel starts of one id and one input in two processes are one run, each body once (FC-14, E1)", async () => {
   const lab = new Lab();
   const graph = counting(lab);
   const engines = [lab.engine(graph), lab.elsewhere(graph)];
@@ -30,7 +30,7 @@ test("FC-14, E1: 20 parallel starts of one id and one input in two processes are
   assert.equal((await engines[0]!.list()).rows.length, 1);
 });
 
-test("FC-14, E1: a start under an id in use with another input or graph conflicts, and the first run is recovered after a crash", async () => {
+test("a start under an id in use with another input or graph conflicts, and the first run is recovered after a crash (FC-14, E1)", async () => {
   const lab = new Lab();
   const stuck = gate();
   const graph = lab.graph({
@@ -70,7 +70,7 @@ async function outcomes(work: readonly Promise<unknown>[]) {
   return { accepted: settled.length - errors.length, errors };
 }
 
-test("FC-14, I2: of 20 parallel posts of one answer one is accepted; the rest name its revision, and the vertex runs again once", async () => {
+test("of 20 parallel posts of one answer one is accepted; the rest name its revision, and the vertex runs again once (FC-14, I2)", async () => {
   const lab = new Lab();
   const graph = waiting(lab);
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -94,7 +94,7 @@ test("FC-14, I2: of 20 parallel posts of one answer one is accepted; the rest na
   assert.equal((await lab.engine(graph).get(runId)).state.out.a, "yes");
 });
 
-test("FC-14, I2: of two different answers at one instant from two processes one wins, and only it is ever seen", async () => {
+test("of two different answers at one instant from two processes one wins, and only it is ever seen (FC-14, I2)", async () => {
   const lab = new Lab();
   const graph = waiting(lab);
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -109,7 +109,7 @@ test("FC-14, I2: of two different answers at one instant from two processes one 
   assert.deepEqual([result.state.out.a, lab.count("a")], [values[winner], 2]);
 });
 
-test("FC-14, O1: of two resumes with different payloads at one instant one claims the run; the other has run nothing", async () => {
+test("of two resumes with different payloads at one instant one claims the run; the other has run nothing (FC-14, O1)", async () => {
   const lab = new Lab();
   const graph = waiting(lab);
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -125,7 +125,7 @@ test("FC-14, O1: of two resumes with different payloads at one instant one claim
   assert.equal(events.filter((e) => e.type === "claimed").length, 1);
 });
 
-test("FC-14, E1: equal starts by one idempotency key are one run per graph; another input under the key conflicts", async () => {
+test("equal starts by one idempotency key are one run per graph; another input under the key conflicts (FC-14, E1)", async () => {
   const lab = new Lab();
   const [mine, theirs] = [counting(lab, "mine"), counting(lab, "theirs")];
   const key = { idempotencyKey: "order-7" };

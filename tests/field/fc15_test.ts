@@ -12,7 +12,7 @@ const Ok = defineWait("ok", z.string());
 const DAY = 86_400_000;
 
 for (const [name, days] of [["30 days", 30], ["10 years", 3_650]] as const) {
-  test(`FC-15, O4: a sleep, a deadline of a wait and a deadline of a run of ${name} end once, not before, over a restart half-way`, async () => {
+  test(`a sleep, a deadline of a wait and a deadline of a run of ${name} end once, not before, over a restart half-way (FC-15, O4)`, async () => {
     const lab = new Lab();
     const start = lab.clock.now();
     const due = start + days * DAY;
@@ -57,7 +57,7 @@ for (const [name, days] of [["30 days", 30], ["10 years", 3_650]] as const) {
   });
 }
 
-test("FC-15: with the real platform timer 30 days do not fire at once and cost fewer than 10 callbacks", {
+test("with the real platform timer 30 days do not fire at once and cost fewer than 10 callbacks (FC-15)", {
   timeout: 30_000,
 }, async () => {
   let callbacks = 0;
@@ -83,7 +83,7 @@ test("FC-15: with the real platform timer 30 days do not fire at once and cost f
 });
 
 for (const deadline of [NaN, Infinity, "forever" as Duration, new Date(NaN)]) {
-  test(`FC-15, E1: a run deadline of ${JSON.stringify(String(deadline))} is refused before anything is written`, async () => {
+  test(`a run deadline of ${JSON.stringify(String(deadline))} is refused before anything is written (FC-15, E1)`, async () => {
     const lab = new Lab();
     const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
     await lab.fails(runner.run(INPUT, { runId: "r", deadline }), "ArgumentError");
@@ -94,7 +94,7 @@ for (const deadline of [NaN, Infinity, "forever" as Duration, new Date(NaN)]) {
   });
 }
 
-test("FC-15, E1: a run deadline that has passed cancels the run at once", async () => {
+test("a run deadline that has passed cancels the run at once (FC-15, E1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.sleep("s", "9d") } }));
   for (const deadline of [0, -5, new Date(0)]) {

@@ -114,7 +114,7 @@ const CAUSES: Readonly<Record<string, Cause>> = {
 
 for (const [way, graphIn] of Object.entries(WAYS)) {
   for (const [cause, { reason, status, within, stop }] of Object.entries(CAUSES)) {
-    test(`FC-20, O5, E11: ${way} sees ${cause} in time, and why`, async () => {
+    test(`${way} sees ${cause} in time, and why (FC-20, O5, E11)`, async () => {
       const lab = new Lab();
       const seen: Sighting[] = [];
       const graph = graphIn(lab, seen);
@@ -133,7 +133,7 @@ for (const [way, graphIn] of Object.entries(WAYS)) {
   }
 }
 
-test("FC-20: a timeout has a reason of its own, and a failing or waiting sibling aborts nobody", async () => {
+test("a timeout has a reason of its own, and a failing or waiting sibling aborts nobody (FC-20)", async () => {
   const lab = new Lab();
   const seen: Sighting[] = [];
   const timed = lab.graph({ a: { timeout: "1s", body: watchful(lab, seen) } });
@@ -150,7 +150,7 @@ test("FC-20: a timeout has a reason of its own, and a failing or waiting sibling
   assert.deepEqual([result.status, result.state.out.a, seen.length], ["interrupted", "done", 1]);
 });
 
-test("FC-20: a loop of a thousand rounds ends at the next round, although its bodies ignore the signal", async () => {
+test("a loop of a thousand rounds ends at the next round, although its bodies ignore the signal (FC-20)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -169,7 +169,7 @@ test("FC-20: a loop of a thousand rounds ends at the next round, although its bo
   assert.equal((await handle.result()).status, "cancelled");
 });
 
-test("FC-20: a reader of the events of a run that goes away aborts nothing", async () => {
+test("a reader of the events of a run that goes away aborts nothing (FC-20)", async () => {
   const lab = new Lab();
   const held = gate<string>();
   let signal: AbortSignal | undefined;

@@ -5,7 +5,7 @@ import type { RunResult } from "../../mod.ts";
 import { finish, Ok, revisionWith, stored, told } from "../operations/story.ts";
 import { gate, INPUT, interrupted, Lab, openId, type State } from "../waits/lab.ts";
 
-test("H2, FC-25: a fork of the failed step runs that vertex afresh and keeps the answer; its source is untouched, byte for byte", async () => {
+test("a fork of the failed step runs that vertex afresh and keeps the answer; its source is untouched, byte for byte (H2, FC-25)", async () => {
   const lab = new Lab();
   const { runner, failed } = await told(lab);
   const before = await stored(lab.store, "src");
@@ -35,7 +35,7 @@ test("H2, FC-25: a fork of the failed step runs that vertex afresh and keeps the
   assert.deepEqual(await stored(lab.store, "src"), before);
 });
 
-test("H2, FC-25: a fork of the pause asks again, under a new id; the answer of the source is no answer there", async () => {
+test("a fork of the pause asks again, under a new id; the answer of the source is no answer there (H2, FC-25)", async () => {
   const lab = new Lab();
   const { runner } = await told(lab);
   const paused = await revisionWith(runner, "src", "released");
@@ -55,7 +55,7 @@ test("H2, FC-25: a fork of the pause asks again, under a new id; the answer of t
   assert.deepEqual(await stored(lab.store, "src"), before);
 });
 
-test("H2, FC-25: a fork from after the first vertex, with another state given whole or as an edit, goes on with that", async () => {
+test("a fork from after the first vertex, with another state given whole or as an edit, goes on with that (H2, FC-25)", async () => {
   const lab = new Lab();
   const { runner } = await told(lab);
   const routed = await revisionWith(runner, "src", "routed");
@@ -78,7 +78,7 @@ test("H2, FC-25: a fork from after the first vertex, with another state given wh
   assert.equal((await runner.get("fork-0")).state.out.a, "whole");
 });
 
-test("H2, FC-25: a fork of a fork, of a completed run at every revision, and of a purged source all come to an end", async () => {
+test("a fork of a fork, of a completed run at every revision, and of a purged source all come to an end (H2, FC-25)", async () => {
   const lab = new Lab();
   const { runner } = await told(lab);
   await finish(lab, runner, "src");
@@ -109,7 +109,7 @@ test("H2, FC-25: a fork of a fork, of a completed run at every revision, and of 
   }
 });
 
-test("H2, FC-25, H3: with a vertex renamed the fork is refused, and the message says which one is missing", async () => {
+test("with a vertex renamed the fork is refused, and the message says which one is missing (H2, FC-25, H3)", async () => {
   const lab = new Lab();
   const { failed } = await told(lab);
   const renamed = lab.graph({
@@ -124,7 +124,7 @@ test("H2, FC-25, H3: with a vertex renamed the fork is refused, and the message 
   assert.equal((await lab.engine(renamed).list()).rows.length, 1);
 });
 
-test("FC-25: forks of a run that is at work, at every revision that it has so far, do not touch it and come to an end", async () => {
+test("forks of a run that is at work, at every revision that it has so far, do not touch it and come to an end (FC-25)", async () => {
   const lab = new Lab();
   const held = gate();
   const graph = lab.graph({

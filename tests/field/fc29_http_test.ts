@@ -39,7 +39,7 @@ const POISONS = [
   '{"$plain": {"__proto__": {"admin": true}}}',
 ];
 
-test("FC-29: keys that would change prototypes change none, wherever a value may be sent", async () => {
+test("keys that would change prototypes change none, wherever a value may be sent (FC-29)", async () => {
   const { s, server, waitId } = await served();
   const before = Object.getOwnPropertyNames(Object.prototype).sort();
   for (const poison of POISONS) {
@@ -82,7 +82,7 @@ test("FC-29: keys that would change prototypes change none, wherever a value may
   await s.close();
 });
 
-test("FC-29: names that are none are refused before they go anywhere", async () => {
+test("names that are none are refused before they go anywhere (FC-29)", async () => {
   const { s, server, waitId } = await served();
   const names = ["__proto__", "%2e%2e%2fx", "x".repeat(3 * 1024), "a%00b", "a%2Fb", "%ff", "-", "a%20b"];
   for (const name of names) {
@@ -142,7 +142,7 @@ function* chunked(total: number, piece = "x".repeat(64 * 1024)): Generator<strin
   yield "0\r\n\r\n";
 }
 
-test("FC-29: bodies that are too large or malformed are refused, no run is created, and memory stays bounded", async () => {
+test("bodies that are too large or malformed are refused, no run is created, and memory stays bounded (FC-29)", async () => {
   const { s, server } = await served();
   const { port } = server;
   const path = "/v1/graphs/any/runs";
@@ -191,7 +191,7 @@ test("FC-29: bodies that are too large or malformed are refused, no run is creat
   await s.close();
 });
 
-test("FC-29: a request whose body never ends holds nothing but its connection", async () => {
+test("a request whose body never ends holds nothing but its connection (FC-29)", async () => {
   const { s, server } = await served();
   const { connect } = await import("node:net");
   const socket = connect(server.port, "127.0.0.1");
@@ -206,7 +206,7 @@ test("FC-29: a request whose body never ends holds nothing but its connection", 
   await s.close();
 });
 
-test("FC-29: a body that does not come in time is left, and its request answered", async () => {
+test("a body that does not come in time is left, and its request answered (FC-29)", async () => {
   const clock = new VirtualClock();
   await using s = await site([single("any", () => 0)], { work: false, runtime: clock });
   let left = false;

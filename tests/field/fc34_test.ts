@@ -64,7 +64,7 @@ const DENYING: Readonly<Record<string, Authenticate>> = {
 };
 
 for (const [name, auth] of Object.entries(DENYING)) {
-  test(`FC-34: an authenticator that ${name} denies every route, before anything of the store is read`, async () => {
+  test(`an authenticator that ${name} denies every route, before anything of the store is read (FC-34)`, async () => {
     const { app, asked } = await guarded({ auth });
     for (const mounted of [app, new Hono().route("/sub/path", app)]) {
       const base = mounted === app ? "" : "/sub/path";
@@ -79,7 +79,7 @@ for (const [name, auth] of Object.entries(DENYING)) {
   });
 }
 
-test("FC-34: an authenticator that hangs denies when its time is over, and what it says later counts no more", async () => {
+test("an authenticator that hangs denies when its time is over, and what it says later counts no more (FC-34)", async () => {
   const clock = new VirtualClock();
   const calls: ApiCall[] = [];
   let answer!: (caller: { id: string }) => void;
@@ -99,7 +99,7 @@ test("FC-34: an authenticator that hangs denies when its time is over, and what 
   assert.deepEqual([asked.count, clock.pending], [0, 0]);
 });
 
-test("FC-34: an authenticator that has answered leaves no timer behind, whatever it said", async () => {
+test("an authenticator that has answered leaves no timer behind, whatever it said (FC-34)", async () => {
   for (const [answer, status] of [[{ id: "joe" }, 200], ["forbidden", 403], [undefined, 401]] as const) {
     const clock = new VirtualClock();
     const { app } = await guarded({ auth: () => answer, runtime: clock });
@@ -108,7 +108,7 @@ test("FC-34: an authenticator that has answered leaves no timer behind, whatever
   }
 });
 
-test("FC-34: another tenant is forbidden on every route, before anything of the store is read", async () => {
+test("another tenant is forbidden on every route, before anything of the store is read (FC-34)", async () => {
   const { app, asked } = await guarded({ auth: () => "forbidden" });
   for (const [method, path] of await everyRoute()) {
     assert.equal((await app.request(path, { method })).status, 403, `${method} ${path}`);
@@ -116,7 +116,7 @@ test("FC-34: another tenant is forbidden on every route, before anything of the 
   assert.equal(asked.count, 0);
 });
 
-test("FC-34: whether a run exists, and whether a request is well formed, makes no difference to who is not let in", async () => {
+test("whether a run exists, and whether a request is well formed, makes no difference to who is not let in (FC-34)", async () => {
   const { app } = await guarded({ auth: () => undefined });
   const answers = await Promise.all(
     ["/v1/runs/r", "/v1/runs/nobody", "/v1/runs/-", "/v1/runs/r?revision=x", "/v1/nothing"].map(
@@ -140,7 +140,7 @@ test("FC-34: whether a run exists, and whether a request is well formed, makes n
   for (const answer of bodies) assert.deepEqual(answer, bodies[0]);
 });
 
-test("FC-34: over a socket, no spelling of a path passes by", async () => {
+test("over a socket, no spelling of a path passes by (FC-34)", async () => {
   const { app, asked } = await guarded({ auth: () => undefined });
   for (const [served, base] of [[app, ""], [new Hono().route("/sub", app), "/sub"]] as const) {
     await using server = await listen(served, { port: 0 });
@@ -174,7 +174,7 @@ test("FC-34: over a socket, no spelling of a path passes by", async () => {
   assert.equal(asked.count, 0);
 });
 
-test("FC-34: the authenticator is told what is asked for, as the path says, and gets the caller in", async () => {
+test("the authenticator is told what is asked for, as the path says, and gets the caller in (FC-34)", async () => {
   const calls: Omit<ApiCall, "request" | "signal">[] = [];
   const auth: Authenticate = ({ request: _, signal: __, ...call }) => {
     calls.push(call);
@@ -206,7 +206,7 @@ test("FC-34: the authenticator is told what is asked for, as the path says, and 
   assert.deepEqual(calls, expected.flatMap((call) => [call, call]));
 });
 
-test("FC-34: without an authenticator only this machine is served, under a name of this machine", async () => {
+test("without an authenticator only this machine is served, under a name of this machine (FC-34)", async () => {
   const { app } = await guarded({});
   const { app: open } = await guarded({ insecure: true });
   const peers: readonly [unknown, boolean][] = [
@@ -240,7 +240,7 @@ test("FC-34: without an authenticator only this machine is served, under a name 
   }
 });
 
-test("FC-34: a page of another origin changes nothing, unless its origin is allowed; reading is for the browser to refuse", async () => {
+test("a page of another origin changes nothing, unless its origin is allowed; reading is for the browser to refuse (FC-34)", async () => {
   const { app } = await guarded({});
   const { app: shared } = await guarded({ origins: ["https://admin.example"] });
   const cancel = (to: typeof app, headers: Record<string, string>) =>
@@ -267,7 +267,7 @@ test("FC-34: a page of another origin changes nothing, unless its origin is allo
   }
 });
 
-test("W2: every answer says how it may be used: no page, no frame, no guessing of types, no storing", async () => {
+test("every answer says how it may be used: no page, no frame, no guessing of types, no storing (W2)", async () => {
   const { app } = await guarded({});
   for (const path of ["/v1/graphs", "/v1/nothing", "/v1/runs/nobody"]) {
     const { headers } = await app.request(path);

@@ -46,7 +46,7 @@ function listeners(store: Store): () => number {
 
 const is = (condition: () => boolean) => until(() => Promise.resolve(condition()));
 
-test("FC-35: 200 readers that are cut, half open, or slow leave nothing behind, and the run goes on", async () => {
+test("200 readers that are cut, half open, or slow leave nothing behind, and the run goes on (FC-35)", async () => {
   const work = gate();
   const s = await site([looping(work.promise)], {
     events: { limit: 200, stall: "300ms", lifetime: "7s", heartbeat: "50ms" },
@@ -85,7 +85,7 @@ test("FC-35: 200 readers that are cut, half open, or slow leave nothing behind, 
   await s.close();
 });
 
-test("FC-35: 500 records at once come in order, each once, and the stream ends with the one that ends the run", async () => {
+test("500 records at once come in order, each once, and the stream ends with the one that ends the run (FC-35)", async () => {
   const s = await site([looping()]);
   const server = await listen(s.app, { port: 0, grace: 0 });
   const readers: EventReader[] = [];
@@ -107,7 +107,7 @@ test("FC-35: 500 records at once come in order, each once, and the stream ends w
   await s.close();
 });
 
-test("FC-35: a reader comes back after the first, a middle and the last record, and not after one that there is not", async () => {
+test("a reader comes back after the first, a middle and the last record, and not after one that there is not (FC-35)", async () => {
   const s = await site([looping()], { events: { heartbeat: "20ms" } });
   const server = await listen(s.app, { port: 0, grace: 0 });
   const { runId, last } = await halted(s, 30);
@@ -141,7 +141,7 @@ test("FC-35: a reader comes back after the first, a middle and the last record, 
   await s.close();
 });
 
-test("FC-35: over restarts of the server a client that takes its stream up again sees each record once, in order, to the end", async () => {
+test("over restarts of the server a client that takes its stream up again sees each record once, in order, to the end (FC-35)", async () => {
   const store = memoryStore();
   const gates = upTo(3).map(() => gate());
   const s = await site([single("loop", async (_, { step }) => {
@@ -181,7 +181,7 @@ test("FC-35: over restarts of the server a client that takes its stream up again
   await s.close();
 });
 
-test("FC-35: one that does not read gets no more than fits, is closed, and goes on later where it was", async () => {
+test("one that does not read gets no more than fits, is closed, and goes on later where it was (FC-35)", async () => {
   const info = "x".repeat(100_000);
   const s = await site([
     single("loop", (_, ctx) => Promise.race([ctx.waitFor(Verdict, { info }), ctx.sleep("now", 0)]), {

@@ -61,7 +61,7 @@ async function storedBytes(raw: KvDriver): Promise<number> {
     .reduce((sum, { value }) => sum + (value as Uint8Array).length, 0);
 }
 
-test("FC-36, H4: a run of 1000 steps that gains 1 KiB a step, retained meanwhile, holds its state and a bounded history", async () => {
+test("a run of 1000 steps that gains 1 KiB a step, retained meanwhile, holds its state and a bounded history (FC-36, H4)", async () => {
   await onFile(async (open, raw) => {
     const store = await open();
     const runner = compile(growing(), { store });
@@ -97,7 +97,7 @@ test("FC-36, H4: a run of 1000 steps that gains 1 KiB a step, retained meanwhile
   });
 });
 
-test("FC-36, H4: a purge of a long run is many small commits, between which another run goes on", async () => {
+test("a purge of a long run is many small commits, between which another run goes on (FC-36, H4)", async () => {
   await onFile(async (open) => {
     const kinds: string[] = [];
     let isPurging = false;

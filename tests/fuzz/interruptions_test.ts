@@ -4,6 +4,6 @@ import { seedsOf } from "./chance.ts";
 import { disturb } from "./interrupted_runs.ts";
 import { effort } from "../support/effort.ts";
 
-test("E4, E8, E9, E11, O1, O2: random workflows whose processes die and whose calls are aborted end as if nothing had happened", async () => {
+test("random workflows whose processes die and whose calls are aborted end as if nothing had happened (E4, E8, E9, E11, O1, O2)", async () => {
   for (const seed of seedsOf(effort(80, 800))) await disturb(seed);
 });

@@ -4,6 +4,6 @@ import { seedsOf } from "./chance.ts";
 import { mutate } from "./mutation.ts";
 import { effort } from "../support/effort.ts";
 
-test("C4: records and mailboxes with one value changed are refused with typed errors, or taken to an end", async () => {
+test("records and mailboxes with one value changed are refused with typed errors, or taken to an end (C4)", async () => {
   for (const seed of seedsOf(effort(80, 800))) await mutate(seed);
 });

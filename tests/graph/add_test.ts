@@ -23,19 +23,19 @@ function buildError(op: string, about: RegExp) {
 
 const NOTHING = { vertices: [], edges: [], conditions: [] };
 
-test("BLD-01: a new graph has user version 0, the id as given, and empty tables", () => {
+test("a new graph has user version 0, the id as given, and empty tables (BLD-01)", () => {
   const builder = new GraphBuilder({ id: "Orders.v1:eu_west-2" });
   assert.equal(builder.version, 0);
   assert.equal(builder.id, "Orders.v1:eu_west-2");
   assert.deepEqual(builder.contents(), NOTHING);
 });
 
-test("BLD-02: the last version given wins, and an explicit 0 is accepted", () => {
+test("the last version given wins, and an explicit 0 is accepted (BLD-02)", () => {
   assert.equal(newBuilder({ ...{ version: 1 }, ...{ version: 9 } }).version, 9);
   assert.equal(newBuilder({ version: 0 }).version, 0);
 });
 
-test("D9: a graph with a malformed id, an invalid version or a schema that is none is a build error", () => {
+test("a graph with a malformed id, an invalid version or a schema that is none is a build error (D9)", () => {
   for (const id of ZERO_IDS) {
     assert.throws(() => newBuilder({ id: wrong(id) }), buildError("GraphBuilder", /graph's id/));
   }
@@ -51,7 +51,7 @@ test("D9: a graph with a malformed id, an invalid version or a schema that is no
   );
 });
 
-test("D13: anything that implements Standard Schema is a schema, and zod does", () => {
+test("anything that implements Standard Schema is a schema, and zod does (D13)", () => {
   const schema = z.object({ count: z.number() });
   const graph = new GraphBuilder({ id: "g", schema }).addVertex({
     id: "a",
@@ -64,7 +64,7 @@ test("D13: anything that implements Standard Schema is a schema, and zod does", 
   assert.equal(graph.schema, schema);
 });
 
-test("BLD-03: a zero vertex id is a BuildError of addVertex, and nothing is stored", () => {
+test("a zero vertex id is a BuildError of addVertex, and nothing is stored (BLD-03)", () => {
   for (const id of ZERO_IDS) {
     const builder = newBuilder();
     assert.throws(() => builder.addVertex(vertex(wrong(id))), buildError("addVertex", /vertex id/));
@@ -72,7 +72,7 @@ test("BLD-03: a zero vertex id is a BuildError of addVertex, and nothing is stor
   }
 });
 
-test("BLD-04: a missing task is a BuildError of addVertex, and so is what cannot be one", () => {
+test("a missing task is a BuildError of addVertex, and so is what cannot be one (BLD-04)", () => {
   for (const task of [undefined, null, {}, { execute: 1 }, () => 1, "Echo"]) {
     const builder = newBuilder();
     assert.throws(
@@ -83,7 +83,7 @@ test("BLD-04: a missing task is a BuildError of addVertex, and so is what cannot
   }
 });
 
-test("BLD-05: a missing selector is a BuildError of addVertex", () => {
+test("a missing selector is a BuildError of addVertex (BLD-05)", () => {
   for (const select of [undefined, null, "count"]) {
     assert.throws(
       () => newBuilder().addVertex(vertex("a", { select: wrong(select) })),
@@ -92,7 +92,7 @@ test("BLD-05: a missing selector is a BuildError of addVertex", () => {
   }
 });
 
-test("D5: a vertex has select or each, never both", () => {
+test("a vertex has select or each, never both (D5)", () => {
   assert.throws(
     () => newBuilder().addVertex(wrong({ ...vertex("a"), each: () => [1] })),
     buildError("addVertex", /both select and each/),
@@ -103,7 +103,7 @@ test("D5: a vertex has select or each, never both", () => {
   );
 });
 
-test("BLD-06: a missing reducer is a BuildError of addVertex", () => {
+test("a missing reducer is a BuildError of addVertex (BLD-06)", () => {
   for (const reduce of [undefined, null, 1]) {
     assert.throws(
       () => newBuilder().addVertex(vertex("a", { reduce: wrong(reduce) })),
@@ -112,7 +112,7 @@ test("BLD-06: a missing reducer is a BuildError of addVertex", () => {
   }
 });
 
-test("BLD-07: a second binding of an id is refused at once and the first is kept", () => {
+test("a second binding of an id is refused at once and the first is kept (BLD-07)", () => {
   const first = new Echo();
   const builder = newBuilder().addVertex(vertex("a", { task: first }));
   assert.throws(() => builder.addVertex(vertex("a", { task: new Echo() })), (error: DuplicateVertexError) => {
@@ -124,7 +124,7 @@ test("BLD-07: a second binding of an id is refused at once and the first is kept
   assert.ok(source?.kind === "instance" && source.task === first);
 });
 
-test("BLD-08: the faults of one vertex are found in the order id, duplicate, task, selector, reducer", () => {
+test("the faults of one vertex are found in the order id, duplicate, task, selector, reducer (BLD-08)", () => {
   const broken = { task: wrong(undefined), select: wrong(1), reduce: wrong(1) };
   const builder = graphWith(["a"]);
   assert.throws(() => builder.addVertex(vertex(wrong(""), broken)), buildError("addVertex", /vertex id/));
@@ -140,7 +140,7 @@ test("BLD-08: the faults of one vertex are found in the order id, duplicate, tas
   );
 });
 
-test("D6: a join that is neither any nor all, and a label that is no text, are build errors", () => {
+test("a join that is neither any nor all, and a label that is no text, are build errors (D6)", () => {
   assert.throws(
     () => newBuilder().addVertex(vertex("a", { join: wrong("some") })),
     buildError("addVertex", /join/),
@@ -151,7 +151,7 @@ test("D6: a join that is neither any nor all, and a label that is no text, are b
   );
 });
 
-test("BLD-09: a zero end of an edge is a BuildError of addEdge, and from is looked at first", () => {
+test("a zero end of an edge is a BuildError of addEdge, and from is looked at first (BLD-09)", () => {
   for (const id of ZERO_IDS) {
     const builder = newBuilder();
     assert.throws(() => builder.addEdge(wrong(id), "b"), buildError("addEdge", /from/));
@@ -161,28 +161,28 @@ test("BLD-09: a zero end of an edge is a BuildError of addEdge, and from is look
   }
 });
 
-test("BLD-10: an edge may name vertices that are added later", () => {
+test("an edge may name vertices that are added later (BLD-10)", () => {
   const builder = newBuilder().addEdge("a", "b").addVertex(vertex("b")).addVertex(vertex("a"));
   assert.deepEqual(builder.build({ entry: "a", finish: "b" }).vertices.get("a")?.edges, ["b"]);
 });
 
-test("BLD-11: several edges from one vertex are kept in the order they were declared", () => {
+test("several edges from one vertex are kept in the order they were declared (BLD-11)", () => {
   const builder = newBuilder().addEdge("a", "c").addEdge("a", "b");
   assert.deepEqual(builder.contents().edges, [{ from: "a", to: "c" }, { from: "a", to: "b" }]);
 });
 
-test("BLD-12: an edge from a vertex to itself is accepted", () => {
+test("an edge from a vertex to itself is accepted (BLD-12)", () => {
   const graph = graphWith(["a"], [["a", "a"]]).build({ entry: "a", finish: "a" });
   assert.deepEqual(graph.vertices.get("a")?.edges, ["a"]);
 });
 
-test("BLD-13: an edge added twice is kept twice", () => {
+test("an edge added twice is kept twice (BLD-13)", () => {
   const builder = graphWith(["a", "b"], [["a", "b"], ["a", "b"]]);
   assert.equal(builder.contents().edges.length, 2);
   assert.deepEqual(builder.build({ entry: "a", finish: "b" }).vertices.get("a")?.edges, ["b", "b"]);
 });
 
-test("BLD-14: a zero from, a missing pick and no targets are BuildErrors of addConditionalEdge", () => {
+test("a zero from, a missing pick and no targets are BuildErrors of addConditionalEdge (BLD-14)", () => {
   const builder = newBuilder();
   const pick = () => "b" as const;
   const targets = ["b"] as const;
@@ -211,7 +211,7 @@ test("BLD-14: a zero from, a missing pick and no targets are BuildErrors of addC
   assert.deepEqual(builder.contents(), NOTHING);
 });
 
-test("BLD-15: a second condition on a vertex is refused and the first is kept", () => {
+test("a second condition on a vertex is refused and the first is kept (BLD-15)", () => {
   const builder = graphWith(["a", "b", "c"]).addConditionalEdge("a", {
     targets: ["b", "c"],
     pick: () => "b",
@@ -231,7 +231,7 @@ test("BLD-15: a second condition on a vertex is refused and the first is kept", 
   ]);
 });
 
-test("BLD-16: a malformed second condition is an argument fault, not a duplicate", () => {
+test("a malformed second condition is an argument fault, not a duplicate (BLD-16)", () => {
   const builder = newBuilder().addConditionalEdge("a", { targets: ["b"], pick: () => "b" });
   assert.throws(
     () => builder.addConditionalEdge("a", { targets: ["c"], pick: wrong(undefined) }),
@@ -243,7 +243,7 @@ test("BLD-16: a malformed second condition is an argument fault, not a duplicate
   );
 });
 
-test("BLD-17: the caller's array of targets is copied", () => {
+test("the caller's array of targets is copied (BLD-17)", () => {
   const targets = ["b"];
   const builder = graphWith(["a", "b"]).addConditionalEdge("a", { targets, pick: () => "b" });
   targets.push("nobody");
@@ -251,7 +251,7 @@ test("BLD-17: the caller's array of targets is copied", () => {
   assert.deepEqual(builder.build({ entry: "a", finish: "b" }).vertices.get("a")?.condition?.targets, ["b"]);
 });
 
-test("BLD-18: a static and a conditional edge from one vertex are both taken; only the build objects", () => {
+test("a static and a conditional edge from one vertex are both taken; only the build objects (BLD-18)", () => {
   const builder = graphWith(["a", "b"], [["a", "b"]]).addConditionalEdge("a", {
     targets: ["b"],
     pick: () => "b",
@@ -261,7 +261,7 @@ test("BLD-18: a static and a conditional edge from one vertex are both taken; on
   assert.throws(() => builder.build({ entry: "a", finish: "b" }), { name: "AmbiguousRoutingError" });
 });
 
-test("D9: a call refuses an option that it does not have, and says where one of another call belongs", () => {
+test("a call refuses an option that it does not have, and says where one of another call belongs (D9)", () => {
   const said: readonly (readonly [object, string])[] = [
     [{ lable: "A" }, 'there is no option "lable"; did you mean "label"?'],
     [{ to: "b" }, 'there is no option "to" here; add it with addEdge(from, to)'],
@@ -302,7 +302,7 @@ test("D9: a call refuses an option that it does not have, and says where one of 
   );
 });
 
-test("D9: a class where an id belongs is refused with what to write", () => {
+test("a class where an id belongs is refused with what to write (D9)", () => {
   const advice = /the function Echo; edges name vertices by their id, a text such as to: "review"/;
   const builder = graphWith(["a"]);
   assert.throws(() => builder.addEdge("a", wrong(Echo)), buildError("addEdge", advice));

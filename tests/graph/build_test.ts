@@ -28,7 +28,7 @@ function fault(name: string, id: string) {
   };
 }
 
-test("BLD-19: an entry that is no vertex is a MissingEntryError of the entry", () => {
+test("an entry that is no vertex is a MissingEntryError of the entry (BLD-19)", () => {
   assert.throws(() => graphWith(["a"]).build({ entry: "z", finish: "a" }), missing("entry", "z"));
   assert.throws(
     () => graphWith(["a"]).build({ entry: wrong(undefined), finish: "a" }),
@@ -36,7 +36,7 @@ test("BLD-19: an entry that is no vertex is a MissingEntryError of the entry", (
   );
 });
 
-test("BLD-20: a finish that is no vertex is a MissingEntryError of the finish", () => {
+test("a finish that is no vertex is a MissingEntryError of the finish (BLD-20)", () => {
   assert.throws(() => graphWith(["a"]).build({ entry: "a", finish: "z" }), missing("finish", "z"));
   assert.throws(
     () => graphWith(["a", "b"], AB).build({ entry: "a", finish: ["b", "z"] }),
@@ -44,7 +44,7 @@ test("BLD-20: a finish that is no vertex is a MissingEntryError of the finish", 
   );
 });
 
-test("D8: a graph has at least one finish", () => {
+test("a graph has at least one finish (D8)", () => {
   assert.throws(() => graphWith(["a"]).build({ entry: "a", finish: [] }), missing("finish", undefined));
   assert.throws(
     () => graphWith(["a"]).build({ entry: "a", finish: wrong(undefined) }),
@@ -52,11 +52,11 @@ test("D8: a graph has at least one finish", () => {
   );
 });
 
-test("BLD-21: of an entry and a finish that are both absent, the entry is reported", () => {
+test("of an entry and a finish that are both absent, the entry is reported (BLD-21)", () => {
   assert.throws(() => graphWith(["a"]).build({ entry: "y", finish: "z" }), missing("entry", "y"));
 });
 
-test("BLD-22: an unknown id is named, wherever it stands", () => {
+test("an unknown id is named, wherever it stands (BLD-22)", () => {
   const ends = { entry: "a", finish: "b" };
   const base = () => graphWith(["a", "b"], AB);
   const cases = {
@@ -74,7 +74,7 @@ test("BLD-22: an unknown id is named, wherever it stands", () => {
   }
 });
 
-test("D9: an unknown id is answered with the closest known one, where one is close", () => {
+test("an unknown id is answered with the closest known one, where one is close (D9)", () => {
   const graph = graphWith(["review", "send"], [["review", "sned"]]);
   assert.throws(
     () => graph.build({ entry: "review", finish: "send" }),
@@ -87,48 +87,48 @@ test("D9: an unknown id is answered with the closest known one, where one is clo
   });
 });
 
-test("BLD-23: a vertex with static and conditional out-edges is ambiguous", () => {
+test("a vertex with static and conditional out-edges is ambiguous (BLD-23)", () => {
   const builder = graphWith(["a", "b"], AB).addConditionalEdge("a", { targets: ["b"], pick: () => "b" });
   assert.throws(() => builder.build({ entry: "a", finish: "b" }), fault("AmbiguousRoutingError", "a"));
 });
 
-test("BLD-24: a vertex that nobody points at is unreachable", () => {
+test("a vertex that nobody points at is unreachable (BLD-24)", () => {
   const builder = graphWith(["a", "b", "lost"], AB);
   assert.throws(() => builder.build({ entry: "a", finish: "b" }), fault("UnreachableVertexError", "lost"));
 });
 
-test("BLD-24: vertices that only point at each other are unreachable", () => {
+test("vertices that only point at each other are unreachable (BLD-24)", () => {
   const builder = graphWith(["a", "b", "x", "y"], [["a", "b"], ["x", "y"], ["y", "x"]]);
   assert.throws(() => builder.build({ entry: "a", finish: "b" }), fault("UnreachableVertexError", "x"));
 });
 
-test("BLD-25: a finish that the entry does not lead to is unreachable", () => {
+test("a finish that the entry does not lead to is unreachable (BLD-25)", () => {
   assert.throws(
     () => graphWith(["a", "b"]).build({ entry: "a", finish: "b" }),
     fault("UnreachableVertexError", "b"),
   );
 });
 
-test("BLD-26: targets of a condition and handlers of an error route are reachable", () => {
+test("targets of a condition and handlers of an error route are reachable (BLD-26)", () => {
   const conditional = graphWith(["a", "b"]).addConditionalEdge("a", { targets: ["b"], pick: () => "b" });
   assert.ok(conditional.build({ entry: "a", finish: "b" }).vertices.has("b"));
   const routed = newBuilder().addVertex(vertex("a", { onError: { route: "b" } })).addVertex(vertex("b"));
   assert.ok(routed.build({ entry: "a", finish: "a" }).vertices.has("b"));
 });
 
-test("BLD-27: cycles and back-edges are legal", () => {
+test("cycles and back-edges are legal (BLD-27)", () => {
   const graph = graphWith(["a", "b", "c"], [["a", "b"], ["b", "c"], ["c", "a"], ["b", "b"]]);
   assert.deepEqual(graph.build({ entry: "a", finish: "c" }).vertices.get("c")?.edges, ["a"]);
 });
 
-test("BLD-28: one vertex without edges may be entry and finish", () => {
+test("one vertex without edges may be entry and finish (BLD-28)", () => {
   const graph = graphWith(["a"]).build({ entry: "a", finish: "a" });
   assert.equal(graph.entry, "a");
   assert.deepEqual([...graph.finishes], ["a"]);
   assert.equal(graph.vertices.get("a")?.finish, true);
 });
 
-test("BLD-29: classes of faults are reported in order, one at a time as they are mended", () => {
+test("classes of faults are reported in order, one at a time as they are mended (BLD-29)", () => {
   const builder = newBuilder()
     .addVertex(vertex("a", { onError: { route: "no-handler" } }))
     .addVertex(vertex("b")).addVertex(vertex("lost"))
@@ -154,7 +154,7 @@ test("BLD-29: classes of faults are reported in order, one at a time as they are
   assert.deepEqual(later.map((f) => f.name), ["AmbiguousRoutingError", "UnreachableVertexError"]);
 });
 
-test("BLD-30: of several faults of one class, the first in ascending id order is named, whatever the order of calls", () => {
+test("of several faults of one class, the first in ascending id order is named, whatever the order of calls (BLD-30)", () => {
   for (const lost of [["x", "y", "z"], ["z", "y", "x"]]) {
     const builder = graphWith(["a", ...lost]);
     assert.throws(() => builder.build({ entry: "a", finish: "a" }), fault("UnreachableVertexError", "x"));
@@ -162,12 +162,12 @@ test("BLD-30: of several faults of one class, the first in ascending id order is
   }
 });
 
-test("D7: an error route needs no record (the build half of BLD-35)", () => {
+test("an error route needs no record (the build half of BLD-35) (D7)", () => {
   const builder = newBuilder().addVertex(vertex("a", { onError: { route: "b" } })).addVertex(vertex("b"));
   assert.deepEqual(builder.build({ entry: "a", finish: "a" }).vertices.get("a")?.handlers, [{ route: "b" }]);
 });
 
-test("BLD-36: an error route may lead to its own vertex, and several may share a handler", () => {
+test("an error route may lead to its own vertex, and several may share a handler (BLD-36)", () => {
   const builder = newBuilder()
     .addVertex(vertex("a", { onError: [{ route: "a", match: TypeError }, { route: "h" }] }))
     .addVertex(vertex("b", { onError: { route: "h" } })).addVertex(vertex("h")).addEdge("a", "b");
@@ -176,7 +176,7 @@ test("BLD-36: an error route may lead to its own vertex, and several may share a
   assert.deepEqual(graph.vertices.get("h")?.sources, ["a", "b"]);
 });
 
-test("BLD-40: later calls on the builder do not reach a graph that was built", () => {
+test("later calls on the builder do not reach a graph that was built (BLD-40)", () => {
   const builder = graphWith(["a", "b"], AB);
   const graph = builder.build({ entry: "a", finish: "b" });
   const { version } = graph;
@@ -190,7 +190,7 @@ test("BLD-40: later calls on the builder do not reach a graph that was built", (
   assert.equal(graph.version, version);
 });
 
-test("BLD-40: nobody can change a graph that was built", () => {
+test("nobody can change a graph that was built (BLD-40)", () => {
   const graph = graphWith(["a", "b"], AB)
     .addConditionalEdge("b", { targets: ["a"], pick: () => "a" }).build({ entry: "a", finish: "b" });
   const a = graph.vertices.get("a");
@@ -215,12 +215,12 @@ test("BLD-40: nobody can change a graph that was built", () => {
   for (const [what, change] of Object.entries(changes)) assert.throws(change, TypeError, what);
 });
 
-test("BLD-42: a zero id among a condition's targets is taken, and the build calls it unknown", () => {
+test("a zero id among a condition's targets is taken, and the build calls it unknown (BLD-42)", () => {
   const builder = graphWith(["a", "b"]).addConditionalEdge("a", { targets: ["b", ""], pick: () => "b" });
   assert.throws(() => builder.build({ entry: "a", finish: "b" }), fault("UnknownVertexError", ""));
 });
 
-test("E5: the vertices of a graph stand in ascending id order by code units, whatever the order of calls", () => {
+test("the vertices of a graph stand in ascending id order by code units, whatever the order of calls (E5)", () => {
   const ids = ["b", "a10", "a9", "B", "a-b", "a.b", "Z"];
   const builder = graphWith([...ids, "entry"], ids.map((id) => ["entry", id] as const));
   const graph = builder.build({ entry: "entry", finish: "b" });

@@ -35,7 +35,7 @@ function failing(act: () => unknown): SuperstepError {
   return assert.fail("nothing was refused");
 }
 
-test("D9: every fault of a builder names the graph, the vertex and its class, in its text and in its fields", () => {
+test("every fault of a builder names the graph, the vertex and its class, in its text and in its fields (D9)", () => {
   const builder = () => new GraphBuilder({ id: "flow", schema: State }).addVertex(echo("a"));
   const pick = { targets: ["a"], pick: () => "a" as const } as const;
   const ends = { entry: "a", finish: "a" };
@@ -86,7 +86,7 @@ test("D9: every fault of a builder names the graph, the vertex and its class, in
   }
 });
 
-test("D10: a task that cannot be made names its vertex, class and graph, and says where its dependencies come from", () => {
+test("a task that cannot be made names its vertex, class and graph, and says where its dependencies come from (D10)", () => {
   class Needy {
     readonly #name: string;
     constructor(services: { readonly name: string }) {
@@ -128,7 +128,7 @@ test("D10: a task that cannot be made names its vertex, class and graph, and say
   }
 });
 
-test("D9: several faults are listed one on a line, without repeating whose they are", () => {
+test("several faults are listed one on a line, without repeating whose they are (D9)", () => {
   @Graph({ id: "faulty" })
   class Faulty extends Workflow(State) {}
 

@@ -28,7 +28,7 @@ function refused(more: More, about: RegExp) {
   });
 }
 
-test("O3: a vertex without policies has one attempt, no limit and no handler", () => {
+test("a vertex without policies has one attempt, no limit and no handler (O3)", () => {
   const { retry, timeout, handlers, waits, join, label } = compiled({});
   assert.deepEqual(retry, { maxAttempts: 1, backoff: undefined, retryIf: undefined });
   assert.deepEqual(timeout, { attemptMs: undefined, totalMs: undefined });
@@ -38,7 +38,7 @@ test("O3: a vertex without policies has one attempt, no limit and no handler", (
   assert.equal(label, "");
 });
 
-test("O3: a retry policy becomes plain numbers with its defaults", () => {
+test("a retry policy becomes plain numbers with its defaults (O3)", () => {
   const retryIf = () => true;
   assert.deepEqual(
     compiled({
@@ -56,7 +56,7 @@ test("O3: a retry policy becomes plain numbers with its defaults", () => {
   assert.equal(compiled({ retry: { maxAttempts: 2, backoff } }).retry.backoff, backoff);
 });
 
-test("D9: invalid numbers and durations of a retry policy are build errors", () => {
+test("invalid numbers and durations of a retry policy are build errors (D9)", () => {
   for (const maxAttempts of [0, -1, 1.5, NaN, Infinity, "3", undefined]) {
     refused({ retry: { maxAttempts: wrong(maxAttempts) } }, /retry\.maxAttempts/);
   }
@@ -79,7 +79,7 @@ test("D9: invalid numbers and durations of a retry policy are build errors", () 
   refused({ retry: wrong(3) }, /retry is 3/);
 });
 
-test("O3: a duration alone limits each attempt", () => {
+test("a duration alone limits each attempt (O3)", () => {
   assert.deepEqual(compiled({ timeout: "30s" }).timeout, { attemptMs: 30_000, totalMs: undefined });
   assert.deepEqual(compiled({ timeout: 250 }).timeout, { attemptMs: 250, totalMs: undefined });
   assert.deepEqual(compiled({ timeout: { attempt: "1m", total: "1h" } }).timeout, {
@@ -92,7 +92,7 @@ test("O3: a duration alone limits each attempt", () => {
   });
 });
 
-test("D9: a timeout of zero, below zero or that is no duration is a build error", () => {
+test("a timeout of zero, below zero or that is no duration is a build error (D9)", () => {
   for (const span of [0, "0s", -1, "-1s", NaN, Infinity, "later", null]) {
     refused({ timeout: wrong(span) }, /timeout\.attempt/);
     refused({ timeout: { attempt: wrong(span) } }, /timeout\.attempt/);
@@ -100,7 +100,7 @@ test("D9: a timeout of zero, below zero or that is no duration is a build error"
   }
 });
 
-test("D7: handlers keep their order, and nothing below a pause is asked", () => {
+test("handlers keep their order, and nothing below a pause is asked (D7)", () => {
   const record = (s: State) => s;
   const first = { route: "h", match: TypeError, record };
   assert.deepEqual(compiled({ onError: [first, { route: "a" }, "pause", { route: "h" }] }).handlers, [
@@ -112,7 +112,7 @@ test("D7: handlers keep their order, and nothing below a pause is asked", () => 
   assert.deepEqual(compiled({ onError: { route: "h" } }).handlers, [{ route: "h" }]);
 });
 
-test("D9: a handler without a route, or with a match or record that is none, is a build error", () => {
+test("a handler without a route, or with a match or record that is none, is a build error (D9)", () => {
   refused({ onError: wrong("retry") }, /error handler is "retry"/);
   refused({ onError: [wrong({})] }, /error handler/);
   refused({ onError: [wrong(undefined)] }, /error handler is undefined/);
@@ -135,7 +135,7 @@ test("a caller's policies may change after the call without reaching the graph",
   assert.equal(a?.retry.maxAttempts, 2);
 });
 
-test("T3: declared waits are kept by name", () => {
+test("declared waits are kept by name (T3)", () => {
   const approved = defineWait("approved", z.boolean());
   const noted = { name: "noted", schema: z.string() };
   const { waits } = compiled({ waits: [approved, noted] });
@@ -144,7 +144,7 @@ test("T3: declared waits are kept by name", () => {
   assert.deepEqual(waits.get("noted"), noted);
 });
 
-test("T3: a wait that is none, or is listed twice, is a build error", () => {
+test("a wait that is none, or is listed twice, is a build error (T3)", () => {
   const approved = defineWait("approved", z.boolean());
   refused({ waits: [approved, defineWait("approved", z.string())] }, /approved is listed twice/);
   refused({ waits: [wrong(undefined)] }, /wait is undefined.*loaded before/);
@@ -152,7 +152,7 @@ test("T3: a wait that is none, or is listed twice, is a build error", () => {
   refused({ waits: wrong(approved) }, /waits is an object/);
 });
 
-test("T3: defineWait refuses a malformed name, a schema that is none and an invalid deadline", () => {
+test("defineWait refuses a malformed name, a schema that is none and an invalid deadline (T3)", () => {
   const error = (about: RegExp) => (e: BuildError) => {
     assert.equal(e.op, "defineWait");
     assert.match(e.message, about);

@@ -8,7 +8,7 @@ import type { VertexOf } from "../support/graphs.ts";
 import { engine, graphOf, notes, processOn } from "../support/graphs.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 
-test("BLD-33: every call of a runner uses exactly the store it was compiled with", async () => {
+test("every call of a runner uses exactly the store it was compiled with (BLD-33)", async () => {
   const [used, other] = [memoryStore(), memoryStore()];
   const graph = graphOf({
     vertices: { ask: { run: (_, ctx) => ctx.interrupt(), to: "end" }, end: {} },
@@ -30,7 +30,7 @@ test("BLD-33: every call of a runner uses exactly the store it was compiled with
   }
 });
 
-test("VER-10: a paused run goes on with the same graph only; another one is told what differs, and nothing is written", async () => {
+test("a paused run goes on with the same graph only; another one is told what differs, and nothing is written (VER-10)", async () => {
   const spec = (version: number, more: Record<string, VertexOf<{ log: string[] }>> = {}) =>
     graphOf({
       version,

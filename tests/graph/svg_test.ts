@@ -22,7 +22,7 @@ const EVERYTHING = topologyOf("a->m a->j m->j j?j,a,b,z b!b b!z a!z m!m z->y", {
   finishes: ["y", "z"],
 });
 
-test("H1: a picture is well-formed SVG that needs nothing beside it and runs nothing", async () => {
+test("a picture is well-formed SVG that needs nothing beside it and runs nothing (H1)", async () => {
   const root = await picture(EVERYTHING, { status: { a: "done", m: "failed" } });
   assert.equal(root.attributes.xmlns, "http://www.w3.org/2000/svg");
   const elements = allOf(root);
@@ -34,7 +34,7 @@ test("H1: a picture is well-formed SVG that needs nothing beside it and runs not
   assert.doesNotMatch(elements.find(({ name }) => name === "style")!.text, /@import|url\(|@font-face/);
 });
 
-test("H1: a picture has a name, and says in words what it shows", async () => {
+test("a picture has a name, and says in words what it shows (H1)", async () => {
   const root = await picture(EVERYTHING, { status: { a: "done" } });
   assert.equal(root.attributes.role, "img");
   assert.deepEqual(root.children.slice(0, 2).map(({ name }) => name), ["title", "desc"]);
@@ -49,7 +49,7 @@ test("H1: a picture has a name, and says in words what it shows", async () => {
   assert.match(words, /y is a finish\./);
 });
 
-test("H1: every vertex is drawn once, by its label or else its id, with marks for maps and joins", async () => {
+test("every vertex is drawn once, by its label or else its id, with marks for maps and joins (H1)", async () => {
   const vertices = byClass(await picture(EVERYTHING), "vertex");
   const shown = vertices.map((v) => byClass(v, "label").map(({ text }) => text).join(" "));
   assert.deepEqual(shown, EVERYTHING.vertices.map(({ id, label }) => label || id));
@@ -69,7 +69,7 @@ test("H1: every vertex is drawn once, by its label or else its id, with marks fo
   ]);
 });
 
-test("H1: every edge is drawn once, by its kind, and the key explains the kinds that there are", async () => {
+test("every edge is drawn once, by its kind, and the key explains the kinds that there are (H1)", async () => {
   const twice = { ...EVERYTHING, edges: [...EVERYTHING.edges, { from: "a", to: "m" }] };
   const root = await picture(twice);
   assert.deepEqual(titlesOf(root, "next"), ["a then j", "a then m", "m then j", "z then y"]);
@@ -110,7 +110,7 @@ const HOSTILE: readonly (readonly [text: string, read?: string])[] = [
   ["__proto__"],
 ];
 
-test("H1: texts are data, whatever is in them", async () => {
+test("texts are data, whatever is in them (H1)", async () => {
   for (const [text, read = text] of HOSTILE) {
     const graph = topologyOf("", {
       vertices: [{ id: text, label: text }, { id: "constructor", label: text }],
@@ -126,7 +126,7 @@ test("H1: texts are data, whatever is in them", async () => {
   }
 });
 
-test("H1: a long label is cut into lines of its box, and its whole text can still be read", async () => {
+test("a long label is cut into lines of its box, and its whole text can still be read (H1)", async () => {
   const label = `Fetch everything from the system ${"x".repeat(300)}`;
   const id = "id".repeat(64);
   const root = await picture(topologyOf("", { vertices: [{ id, label }], finishes: [id] }));
@@ -139,7 +139,7 @@ test("H1: a long label is cut into lines of its box, and its whole text can stil
   assert.ok(box!.right - box!.left < 300);
 });
 
-test("H1: the vertices of a run carry their status, those it has not reached none", async () => {
+test("the vertices of a run carry their status, those it has not reached none (H1)", async () => {
   const e = engine(graphOf({
     vertices: {
       start: { to: ["b", "d", "f", "s", "m"] },
@@ -185,7 +185,7 @@ test("H1: the vertices of a run carry their status, those it has not reached non
   assert.equal(plain, await svg(e.runner.topology()));
 });
 
-test("H1: a vertex that is still to run is pending in the picture of its run", async () => {
+test("a vertex that is still to run is pending in the picture of its run (H1)", async () => {
   const e = engine(graphOf({ vertices: { a: { to: "b" }, b: { to: "c" }, c: {} } }));
   const { run } = interrupted(await e.run(notes(), { maxSteps: 1 }), "halted");
   const root = parseXml(await e.runner.svg(run.runId));
@@ -196,13 +196,13 @@ test("H1: a vertex that is still to run is pending in the picture of its run", a
   ]);
 });
 
-test("H1: a status that is none, and one of a vertex that is none, colours nothing", async () => {
+test("a status that is none, and one of a vertex that is none, colours nothing (H1)", async () => {
   const status = { a: "</g>" as ExecutionStatus, ghost: "failed" as const, b: "done" as const };
   const root = await picture(topologyOf("a->b"), { status });
   assert.deepEqual(byClass(root, "vertex").map((v) => v.attributes.class), ["vertex", "vertex done"]);
 });
 
-test("H1: each status has a colour for the light and one for the dark scheme, and all differ", async () => {
+test("each status has a colour for the light and one for the dark scheme, and all differ (H1)", async () => {
   const style = allOf(await picture(topologyOf("a->b"))).find(({ name }) => name === "style")!.text;
   const [light, dark] = style.split("@media (prefers-color-scheme: dark)");
   const fills = (["pending", "suspended", "backoff", "done", "failed"] satisfies ExecutionStatus[]).flatMap((
@@ -211,7 +211,7 @@ test("H1: each status has a colour for the light and one for the dark scheme, an
   assert.equal(new Set(fills).size, 10);
 });
 
-test("H1: the same graph, built in another order, gives the same picture", async () => {
+test("the same graph, built in another order, gives the same picture (H1)", async () => {
   const build = (ids: readonly string[]) => {
     const builder = newBuilder();
     for (const id of ids) builder.addVertex(vertex(id, { onError: [{ route: "d" }] }));
@@ -226,7 +226,7 @@ test("H1: the same graph, built in another order, gives the same picture", async
   assert.equal(await svg(moved, { status: { a: "failed", b: "done" } }), first);
 });
 
-test("H1: the picture of a graph is the same on every runtime", async () => {
+test("the picture of a graph is the same on every runtime (H1)", async () => {
   const status = { a: "done", m: "suspended", j: "pending", b: "failed" } as const;
   matchesSnapshot("tests/graph/everything.svg", await svg(EVERYTHING, { status }));
 });
@@ -252,7 +252,7 @@ function randomGraph(seed: number) {
   });
 }
 
-test("H1: no vertex lies on another, no edge runs through one, and everything is inside the picture", async () => {
+test("no vertex lies on another, no edge runs through one, and everything is inside the picture (H1)", async () => {
   const loops = topologyOf("a->b a->c a->d b!b b?b c!c c->c d!d b->e c->e d->e");
   const graphs = [loops, ...Array.from({ length: 30 }, (_, i) => randomGraph(i + 1))];
   for (const [i, graph] of graphs.entries()) {
@@ -289,7 +289,7 @@ test("H1: no vertex lies on another, no edge runs through one, and everything is
   }
 });
 
-test("H1: an edge leaves the rank of its vertex before it turns, and turns again before the next", async () => {
+test("an edge leaves the rank of its vertex before it turns, and turns again before the next (H1)", async () => {
   const tall = "as tall as a vertex may be because of its label, which fills every line that there is";
   const root = await picture(topologyOf("a->x a->y x->b y->b x->c b->c", {
     vertices: [{ id: "y", label: tall, each: true, join: "all" }, { id: "b", label: tall }],
@@ -308,7 +308,7 @@ test("H1: an edge leaves the rank of its vertex before it turns, and turns again
   assert.ok(c!.top > b!.bottom);
 });
 
-test("H1: a run flows down; only what closes a cycle leads up, choices before static edges", async () => {
+test("a run flows down; only what closes a cycle leads up, choices before static edges (H1)", async () => {
   const rises = async (edges: string) => {
     const root = await picture(topologyOf(edges));
     return ["next", "conditional", "error"].flatMap((kind) =>

@@ -15,7 +15,7 @@ function rich() {
     .build({ entry: "a", finish: ["last", "end"] });
 }
 
-test("H1, OBS-23, OBS-38: the topology has ids, version, ends, labels, flags and edges of all three kinds", () => {
+test("the topology has ids, version, ends, labels, flags and edges of all three kinds (H1, OBS-23, OBS-38)", () => {
   const graph = rich();
   assert.deepEqual(topology(graph), {
     id: "rich",
@@ -34,18 +34,18 @@ test("H1, OBS-23, OBS-38: the topology has ids, version, ends, labels, flags and
   });
 });
 
-test("H1: a topology is plain JSON", () => {
+test("a topology is plain JSON (H1)", () => {
   assert.deepEqual(JSON.parse(JSON.stringify(topology(rich()))), topology(rich()));
 });
 
-test("OBS-24: the same graph built in another order has the same topology", () => {
+test("the same graph built in another order has the same topology (OBS-24)", () => {
   const edges = [["a", "b"], ["a", "c"], ["b", "c"]] as const;
   const forth = graphWith(["a", "b", "c"], edges).build({ entry: "a", finish: ["b", "c"] });
   const back = graphWith(["c", "b", "a"], [...edges].reverse()).build({ entry: "a", finish: ["c", "b"] });
   assert.equal(JSON.stringify(topology(forth)), JSON.stringify(topology(back)));
 });
 
-test("OBS-25: the canonical form can be written from the topology alone", () => {
+test("the canonical form can be written from the topology alone (OBS-25)", () => {
   const t = topology(rich());
   const lines = [
     "V",
@@ -63,7 +63,7 @@ test("OBS-25: the canonical form can be written from the topology alone", () => 
   assert.equal(canonicalForm(rich()).replaceAll("\f", "\n"), lines.join("\n"));
 });
 
-test("H1: Mermaid draws every vertex by its kind and every edge by its kind", () => {
+test("Mermaid draws every vertex by its kind and every edge by its kind (H1)", () => {
   assert.equal(
     mermaid(rich()),
     [
@@ -86,7 +86,7 @@ test("H1: Mermaid draws every vertex by its kind and every edge by its kind", ()
   );
 });
 
-test("H1: Mermaid colours vertices by their status, and knows no others", () => {
+test("Mermaid colours vertices by their status, and knows no others (H1)", () => {
   const text = mermaid(rich(), { a: "done", items: "suspended", last: "done", ghost: "failed" });
   const classes = text.split("\n").filter((line) => line.startsWith("  class "));
   assert.deepEqual(classes, ["  class v0 done", "  class v2 suspended", "  class v3 done"]);
@@ -94,7 +94,7 @@ test("H1: Mermaid colours vertices by their status, and knows no others", () => 
   assert.deepEqual(defined, ["done", "suspended"]);
 });
 
-test("H1: a vertex may have the name of something that every object has", () => {
+test("a vertex may have the name of something that every object has (H1)", () => {
   const graph = graphWith(["constructor"]).build({ entry: "constructor", finish: "constructor" });
   assert.doesNotMatch(mermaid(graph), /class v0/);
   assert.match(mermaid(graph, Object.fromEntries([["constructor", "failed" as const]])), /class v0 failed/);

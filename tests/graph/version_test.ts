@@ -24,7 +24,7 @@ function chain(): GraphBuilder<State> {
   return graphWith(["a", "b", "c"], [["a", "b"], ["b", "c"]]);
 }
 
-test("VER-01: one definition has one version, with exactly one colon", () => {
+test("one definition has one version, with exactly one colon (VER-01)", () => {
   const builder = chain();
   const version = versionOf(builder, ABC);
   assert.equal(versionOf(builder, ABC), version);
@@ -32,7 +32,7 @@ test("VER-01: one definition has one version, with exactly one colon", () => {
   assert.match(version, /^[0-9a-f]{64}:0$/);
 });
 
-test("VER-02, H3: every change of the graph changes the version", () => {
+test("every change of the graph changes the version (VER-02, H3)", () => {
   const routed = (route: string) =>
     newBuilder().addVertex(vertex("a", { onError: { route } })).addVertex(vertex("b")).addVertex(vertex("c"))
       .addEdge("a", "b").addEdge("b", "c");
@@ -83,7 +83,7 @@ test("VER-02, H3: every change of the graph changes the version", () => {
   }
 });
 
-test("VER-03: the code of tasks, selectors, reducers and picks is no part of the version", () => {
+test("the code of tasks, selectors, reducers and picks is no part of the version (VER-03)", () => {
   const first = newBuilder().addVertex(vertex("a")).addVertex(vertex("b"))
     .addConditionalEdge("a", { targets: ["b"], pick: () => "b" });
   const second = newBuilder()
@@ -92,7 +92,7 @@ test("VER-03: the code of tasks, selectors, reducers and picks is no part of the
   assert.equal(versionOf(first), versionOf(second));
 });
 
-test("VER-04: the user's version is the part behind the colon", () => {
+test("the user's version is the part behind the colon (VER-04)", () => {
   const versions = [0, 1, 2].map((version) =>
     newBuilder({ version }).addVertex(vertex("a")).build({ entry: "a", finish: "a" }).version.split(":")
   );
@@ -100,7 +100,7 @@ test("VER-04: the user's version is the part behind the colon", () => {
   assert.equal(new Set(versions.map(([hash]) => hash)).size, 1);
 });
 
-test("VER-05: the order in which vertices, edges, targets and finishes were declared is no part of the version", () => {
+test("the order in which vertices, edges, targets and finishes were declared is no part of the version (VER-05)", () => {
   const first = graphWith(["a", "b", "c", "d"], [["a", "b"], ["a", "c"], ["b", "d"]])
     .addConditionalEdge("c", { targets: ["a", "d"], pick: () => "a" });
   const second = graphWith(["d", "c", "b", "a"], [["b", "d"], ["a", "c"], ["a", "b"]])
@@ -111,19 +111,19 @@ test("VER-05: the order in which vertices, edges, targets and finishes were decl
   );
 });
 
-test("VER-06: a static edge and a conditional one are not the same", () => {
+test("a static edge and a conditional one are not the same (VER-06)", () => {
   const conditional = graphWith(["a", "b"]).addConditionalEdge("a", { targets: ["b"], pick: () => "b" });
   assert.notEqual(versionOf(graphWith(["a", "b"], [["a", "b"]])), versionOf(conditional));
 });
 
-test("VER-07: the direction of an edge counts", () => {
+test("the direction of an edge counts (VER-07)", () => {
   const both = [["a", "b"], ["b", "a"]] as const;
   const forth = graphWith(["a", "b"], [...both, ["a", "b"]]);
   const back = graphWith(["a", "b"], [...both, ["b", "a"]]);
   assert.notEqual(versionOf(forth), versionOf(back));
 });
 
-test("VER-08, H3: the canonical form of a pinned graph, and its hash", () => {
+test("the canonical form of a pinned graph, and its hash (VER-08, H3)", () => {
   const graph = newBuilder({ version: 4 })
     .addVertex(vertex("w-3", { onError: [{ route: "w-2", match: TypeError }, { route: "w-1" }] }))
     .addVertex(vertex("w-2", { join: "all" }))
@@ -137,12 +137,12 @@ test("VER-08, H3: the canonical form of a pinned graph, and its hash", () => {
   assert.equal(graph.version, `${createHash("sha256").update(form).digest("hex")}:4`);
 });
 
-test("VER-08: a graph without joins and maps and with one finish has the form of the reference", () => {
+test("a graph without joins and maps and with one finish has the form of the reference (VER-08)", () => {
   const graph = chain().build(ABC);
   assert.equal(canonicalForm(graph), "V\na\nb\nc\fE\na->b\nb->c\fC\n\fX\n\fR\na\nc");
 });
 
-test("VER-09: policies, labels, waits and the graph's id are no part of the version", () => {
+test("policies, labels, waits and the graph's id are no part of the version (VER-09)", () => {
   const plain = newBuilder({ id: "one" }).addVertex(vertex("a")).build({ entry: "a", finish: "a" });
   const rich = newBuilder({ id: "two" }).addVertex(
     vertex("a", {
@@ -156,18 +156,18 @@ test("VER-09: policies, labels, waits and the graph's id are no part of the vers
   assert.equal(plain.version, rich.version);
 });
 
-test("VER-11: an edge declared twice counts twice", () => {
+test("an edge declared twice counts twice (VER-11)", () => {
   const once = graphWith(["a", "b"], [["a", "b"]]);
   const twice = graphWith(["a", "b"], [["a", "b"], ["a", "b"]]);
   assert.notEqual(versionOf(once), versionOf(twice));
   assert.match(formOf(twice), /E\na->b\na->b\f/);
 });
 
-test("VER-12: an empty section keeps its tag", () => {
+test("an empty section keeps its tag (VER-12)", () => {
   assert.equal(formOf(graphWith(["a"]), { entry: "a", finish: "a" }), "V\na\fE\n\fC\n\fX\n\fR\na\na");
 });
 
-test("H3: the first difference between two forms is told in words", () => {
+test("the first difference between two forms is told in words (H3)", () => {
   const base = formOf(chain(), ABC);
   const cases: readonly (readonly [string, string])[] = [
     [formOf(chain().addVertex(vertex("d")).addEdge("c", "d"), ABC), "vertex d was added"],
@@ -212,7 +212,7 @@ test("H3: the first difference between two forms is told in words", () => {
   );
 });
 
-test("H3: error routes that have changed places are a difference", () => {
+test("error routes that have changed places are a difference (H3)", () => {
   const stacked = (...routes: readonly string[]) =>
     newBuilder().addVertex(vertex("a", { onError: routes.map((route) => ({ route })) })).addVertex(
       vertex("b"),

@@ -16,7 +16,7 @@ const core = sourceFiles(
   ...new Set(closure.filter((edge) => edge.relative).map((edge) => edge.to)),
 );
 
-test("E12: the pure core imports neither clock, store nor timers, whichever way", () => {
+test("the pure core imports neither clock, store nor timers, whichever way (E12)", () => {
   const ofEngine = core.filter((file) => roomOf(file.path) === "engine").flatMap(importsOf);
   const forbidden = [...closure, ...ofEngine.filter((edge) => edge.typeOnly)].filter(({ to, relative }) =>
     relative ? IMPURE.includes(to) || ["store", "adapters"].includes(roomOf(to)) : !PURE_PACKAGES.includes(to)
@@ -24,12 +24,12 @@ test("E12: the pure core imports neither clock, store nor timers, whichever way"
   assert.deepEqual(show(forbidden), []);
 });
 
-test("E12: no file that the pure core runs reads a clock, starts a timer, draws by chance or waits", () => {
+test("no file that the pure core runs reads a clock, starts a timer, draws by chance or waits (E12)", () => {
   assert.ok(core.length > 1);
   assert.deepEqual(placesOf(core, (node) => isClockOrChance(node) || waits(node)), []);
 });
 
-test("E4: outcomes reach the log through exactly one call site of the engine", () => {
+test("outcomes reach the log through exactly one call site of the engine (E4)", () => {
   const sites = placesOf(sourceFiles("src/engine"), isAppend);
   assert.equal(sites.length, 1, `called at ${sites.join(", ") || "no place"}`);
 });

@@ -15,7 +15,7 @@ function clientOf(s: Pick<Site, "app">, headers: Record<string, string> = {}) {
   return createClient("http://localhost", { fetch, headers });
 }
 
-test("W2: the typed client starts, follows, answers, forks, edits and cancels runs", async () => {
+test("the typed client starts, follows, answers, forks, edits and cancels runs (W2)", async () => {
   await using s = await site([approval()], {
     auth: ({ request }) => request.headers.get("authorization") === "Bearer t" ? { id: "a" } : undefined,
   });
@@ -53,7 +53,7 @@ test("W2: the typed client starts, follows, answers, forks, edits and cancels ru
   assert.deepEqual([end.status, end.reason], ["cancelled", "no"]);
 });
 
-test("W2: an error is thrown with its status, code and issues", async () => {
+test("an error is thrown with its status, code and issues (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const api = clientOf(s);
   const start = (input: unknown) =>
@@ -71,7 +71,7 @@ test("W2: an error is thrown with its status, code and issues", async () => {
   await assert.rejects(bodyOf(broken.v1.graphs.$get()), { status: 502, code: "HTTP" });
 });
 
-test("W2: a stream that the server refuses for good ends in its error; one that breaks off is taken up again", async () => {
+test("a stream that the server refuses for good ends in its error; one that breaks off is taken up again (W2)", async () => {
   await using s = await site([single("echo", () => 0)]);
   const api = clientOf(s);
   await assert.rejects(async () => {
@@ -100,7 +100,7 @@ test("W2: a stream that the server refuses for good ends in its error; one that 
   assert.ok(seen.length > 1 && calls === 4);
 });
 
-test("W2: what a server tells again is passed over, and of a run that is over and seen there is nothing to follow", async () => {
+test("what a server tells again is passed over, and of a run that is over and seen there is nothing to follow (W2)", async () => {
   await using s = await site([single("echo", () => 0)]);
   const { body: { runId } } = await s.post("/v1/graphs/echo/runs");
   await inStatus(s, runId as string, "completed");
@@ -115,7 +115,7 @@ test("W2: what a server tells again is passed over, and of a run that is over an
   for await (const _ of events(clientOf(s), runId as string, { from })) assert.fail("there is no more");
 });
 
-test("W2: following ends when it is aborted, without an error", async () => {
+test("following ends when it is aborted, without an error (W2)", async () => {
   await using s = await site([single("waits", (_, ctx) => ctx.interrupt())]);
   const { body: { runId } } = await s.post("/v1/graphs/waits/runs");
   const stop = new AbortController();
@@ -127,7 +127,7 @@ test("W2: following ends when it is aborted, without an error", async () => {
   }
 });
 
-test("W2: what another process appends is streamed too, by looking at the store", async () => {
+test("what another process appends is streamed too, by looking at the store (W2)", async () => {
   const store = memoryStore();
   await using s = await site([single("echo", () => 0)], { store });
   const elsewhere = createApp({
@@ -143,7 +143,7 @@ test("W2: what another process appends is streamed too, by looking at the store"
   assert.equal(statuses.at(-1), "completed");
 });
 
-test("W2: the type of an app is that of Hono's own client", async () => {
+test("the type of an app is that of Hono's own client (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const plain = hc<AppType>("http://localhost", { fetch: s.app.request as typeof fetch });
   const response = await plain.v1.runs.$get({ query: { limit: "1" } });

@@ -22,7 +22,7 @@ interface Described {
   }[];
 }
 
-test("W2: the description is OpenAPI 3.1 that a validator accepts", async () => {
+test("the description is OpenAPI 3.1 that a validator accepts (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const { body } = await s.get<Document>("/v1/openapi.json");
   assert.match(body.openapi, /^3\.1\./);
@@ -31,7 +31,7 @@ test("W2: the description is OpenAPI 3.1 that a validator accepts", async () => 
   assert.ok(valid, JSON.stringify(errors, null, 2));
 });
 
-test("W2: the description names every route, once, with a summary, and its server is where the app is mounted", async () => {
+test("the description names every route, once, with a summary, and its server is where the app is mounted (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const { body } = await s.get<Document>("/v1/openapi.json");
   const routes = Object.entries(body.paths).flatMap(([path, methods]) =>
@@ -70,7 +70,7 @@ const failing = () =>
     if (ctx.step === 0) throw Object.assign(new TypeError("no"), { code: "E_NO", data: { at: new Date(0) } });
   });
 
-test("W2: every answer of every route is as described: all that succeed were given here, and held against it", async () => {
+test("every answer of every route is as described: all that succeed were given here, and held against it (W2)", async () => {
   await using s = await site([approval(), failing(), single("loop", () => 0, { pick: () => "only" })], {
     expose: { causes: true },
   });
@@ -128,7 +128,7 @@ test("W2: every answer of every route is as described: all that succeed were giv
   assert.deepEqual([...answered].filter((a) => !/ [45]/.test(a)).sort(), described.sort());
 });
 
-test("W2: parameters are described by name and place, and nothing that a route takes is left out", async () => {
+test("parameters are described by name and place, and nothing that a route takes is left out (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const { body } = await s.get<Document>("/v1/openapi.json");
   const of = (path: string, method: string) =>

@@ -70,14 +70,14 @@ const STATUSES: Readonly<Record<string, readonly [status: number, retryable?: bo
 /** Those whose own text is about nothing but what the caller has sent. */
 const EXPLAIN = ["ARGUMENT", "REDUCER", "SERIALIZATION", "STATE_SIZE"];
 
-test("W2: every error of the engine has a status, and the table names no other", () => {
+test("every error of the engine has a status, and the table names no other (W2)", () => {
   const codes = [...new Set(every.map(({ code }) => code))].sort();
   assert.deepEqual(codes, Object.keys(STATUSES));
   assert.deepEqual(codes.filter((code) => !isKnownCode(code)), []);
 });
 
 for (const error of every) {
-  test(`W2: ${error.name} is answered with its status, and no text of it that may name what the caller must not see`, () => {
+  test(`${error.name} is answered with its status, and no text of it that may name what the caller must not see (W2)`, () => {
     const [status, retryable = false] = STATUSES[error.code]!;
     const answer = answerTo(error);
     assert.deepEqual(
@@ -88,7 +88,7 @@ for (const error of every) {
   });
 }
 
-test("W2: a refused answer has the status of the reason, which it names", () => {
+test("a refused answer has the status of the reason, which it names (W2)", () => {
   const statuses = {
     unknown: 404,
     foreign: 404,
@@ -113,7 +113,7 @@ test("W2: a refused answer has the status of the reason, which it names", () => 
   }
 });
 
-test("W2: whatever else is thrown is an internal error without any text of it", () => {
+test("whatever else is thrown is an internal error without any text of it (W2)", () => {
   const liar = Object.defineProperty({}, "code", {
     get() {
       throw new Error(SECRET);
@@ -126,7 +126,7 @@ test("W2: whatever else is thrown is an internal error without any text of it", 
   }
 });
 
-test("W2: faults of a request name where they are", () => {
+test("faults of a request name where they are (W2)", () => {
   const { status, body } = answerTo(badRequest([{ path: ["items", 0, "name"], message: "too long" }]));
   assert.equal(status, 400);
   assert.deepEqual(body.error.issues, [{ path: "items.0.name", message: "too long" }]);

@@ -15,7 +15,7 @@ import { gate } from "../support/graphs.ts";
 import { approval, type Fault, inStatus, single, site } from "./support.ts";
 import { head, raw } from "./wire.ts";
 
-test("FC-29: methods that no route has are refused as such, and are no failure of the server", async () => {
+test("methods that no route has are refused as such, and are no failure of the server (FC-29)", async () => {
   await using s = await site([approval()], { work: false });
   await using server = await listen(s.app, { port: 0, grace: 0 });
   for (const method of ["TRACE", "TRACK", "get", "post", "PUT", "DELETE", "OPTIONS", "QUERY", "M-SEARCH"]) {
@@ -28,7 +28,7 @@ test("FC-29: methods that no route has are refused as such, and are no failure o
   assert.deepEqual(s.warnings, []);
 });
 
-test("FC-29: a host that is none is refused before anything else, and puts nothing into the path", async () => {
+test("a host that is none is refused before anything else, and puts nothing into the path (FC-29)", async () => {
   const asked: string[] = [];
   const auth: Authenticate = ({ operation = "none" }) => {
     asked.push(operation);
@@ -58,7 +58,7 @@ test("FC-29: a host that is none is refused before anything else, and puts nothi
   assert.deepEqual([asked, s.warnings], [[], []]);
 });
 
-test("FC-29: a body that breaks off is no failure of the server, and starts nothing", async () => {
+test("a body that breaks off is no failure of the server, and starts nothing (FC-29)", async () => {
   await using s = await site([approval()], { work: false });
   for (
     const [path, type] of [
@@ -85,7 +85,7 @@ test("FC-29: a body that breaks off is no failure of the server, and starts noth
   assert.deepEqual((await s.get("/v1/runs")).body["runs"], []);
 });
 
-test("FC-34: what an authenticator says of what is shown counts only when it says true", async () => {
+test("what an authenticator says of what is shown counts only when it says true (FC-34)", async () => {
   await using open = await site([approval()]);
   await open.post("/v1/graphs/approval/runs", { runId: "r", input: { question: "secret" } });
   await inStatus(open, "r", "interrupted");
@@ -114,7 +114,7 @@ test("FC-34: what an authenticator says of what is shown counts only when it say
   );
 });
 
-test("W2: a run is said to be where it is, whatever the path is called that the app is mounted at", async () => {
+test("a run is said to be where it is, whatever the path is called that the app is mounted at (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const mounted = new Hono().route("/:tenant/x", s.app);
   await using server = await listen(mounted, { port: 0, grace: 0 });
@@ -144,7 +144,7 @@ test("W2: a run is said to be where it is, whatever the path is called that the 
   }
 });
 
-test("W2: what code of a workflow throws under another state is in no answer", async () => {
+test("what code of a workflow throws under another state is in no answer (W2)", async () => {
   const Wait = defineWait("w", z.string());
   const builder = new GraphBuilder<{ xs: string[]; secret: string }>({
     id: "map",
@@ -169,7 +169,7 @@ test("W2: what code of a workflow throws under another state is in no answer", a
   assert.ok(!JSON.stringify(edited.body).includes("hunter2"), JSON.stringify(edited.body));
 });
 
-test("W2: no more requests are made to wait than streams may be open; the next one is answered at once", async () => {
+test("no more requests are made to wait than streams may be open; the next one is answered at once (W2)", async () => {
   const work = gate();
   await using s = await site([single("slow", () => work.promise)], { events: { limit: 2 } });
   const start = (runId: string) => s.post("/v1/graphs/slow/runs?wait=60s", { runId });
@@ -181,7 +181,7 @@ test("W2: no more requests are made to wait than streams may be open; the next o
   assert.equal((await start("d")).status, 200, "those that were answered wait no more");
 });
 
-test("W2: runs of graphs that are not served are not looked through, where one is served alone", async () => {
+test("runs of graphs that are not served are not looked through, where one is served alone (W2)", async () => {
   const inner = memoryStore();
   await using other = await site([approval()], { store: inner, work: false });
   await using own = await site([single("quick", () => 1)], { store: inner, work: false });

@@ -8,7 +8,7 @@ import { inStatus, single, site, until } from "./support.ts";
 
 const empty = () => createApp({ store: memoryStore(), runners: [] });
 
-test("W2: an app is served until its server is closed, at an address of this machine unless another is given", async () => {
+test("an app is served until its server is closed, at an address of this machine unless another is given (W2)", async () => {
   const server = await listen(empty(), { port: 0 });
   assert.equal(server.hostname, "127.0.0.1");
   assert.equal(server.url, `http://127.0.0.1:${server.port}`);
@@ -19,7 +19,7 @@ test("W2: an app is served until its server is closed, at an address of this mac
   await assert.rejects(fetch(`${server.url}/v1/graphs`));
 });
 
-test("W2: an address that is taken or is none is an error that names it", async () => {
+test("an address that is taken or is none is an error that names it (W2)", async () => {
   await using server = await listen(empty(), { port: 0 });
   await assert.rejects(listen(empty(), { port: server.port }), (error: Error & { code?: string }) => {
     assert.equal(error.code, "ARGUMENT");
@@ -31,7 +31,7 @@ test("W2: an address that is taken or is none is an error that names it", async 
   }
 });
 
-test("W2: a request under way is answered while the server closes; one that takes too long is cut", async () => {
+test("a request under way is answered while the server closes; one that takes too long is cut (W2)", async () => {
   for (const grace of ["10s", 50] as const) {
     const work = gate();
     await using s = await site([single("slow", () => work.promise)]);
@@ -54,7 +54,7 @@ test("W2: a request under way is answered while the server closes; one that take
   }
 });
 
-test("W2: a server is closed by its signal, also one that was aborted before", async () => {
+test("a server is closed by its signal, also one that was aborted before (W2)", async () => {
   const stop = new AbortController();
   const server = await listen(empty(), { port: 0, signal: stop.signal });
   stop.abort();
@@ -63,7 +63,7 @@ test("W2: a server is closed by its signal, also one that was aborted before", a
   await late.closed;
 });
 
-test("W2: open streams end with the app, so that its server closes at once", async () => {
+test("open streams end with the app, so that its server closes at once (W2)", async () => {
   const stop = new AbortController();
   await using s = await site([single("waits", (_, ctx) => ctx.interrupt())], { signal: stop.signal });
   const server = await listen(s.app, { port: 0, signal: stop.signal, grace: "60s" });

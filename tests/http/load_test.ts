@@ -5,7 +5,7 @@ import { listen } from "../../src/http/listen.ts";
 import { load } from "./load.ts";
 import { approval, site } from "./support.ts";
 
-test("FC-35: while many runs are started, followed, answered and finished over HTTP, no record is lost or told twice", async () => {
+test("while many runs are started, followed, answered and finished over HTTP, no record is lost or told twice (FC-35)", async () => {
   const stop = new AbortController();
   const s = await site([approval()], { signal: stop.signal });
   const server = await listen(s.app, { port: 0, signal: stop.signal });

@@ -11,7 +11,7 @@ import { approval, type Fault, inStatus, single, site } from "./support.ts";
 /** What only someone without a compiler can write. */
 const untyped = <T>(value: unknown) => value as T;
 
-test("W2: options that are none, or not what they must be, are refused with what to do", async () => {
+test("options that are none, or not what they must be, are refused with what to do (W2)", async () => {
   await using s = await site([approval()], { work: false });
   const { runners } = s;
   for (
@@ -55,7 +55,7 @@ test("W2: options that are none, or not what they must be, are refused with what
   });
 });
 
-test("W2: without auth nobody is served whom a proxy speaks for, and is told why", async () => {
+test("without auth nobody is served whom a proxy speaks for, and is told why (W2)", async () => {
   await using s = await site([approval()], { work: false });
   for (const name of ["X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-IP", "Via"]) {
     const { status, body } = await s.call<Fault>("GET", "/v1/graphs", { headers: { [name]: "10.0.0.7" } });
@@ -68,7 +68,7 @@ test("W2: without auth nobody is served whom a proxy speaks for, and is told why
   assert.equal((await asked.get("/v1/graphs", { "X-Forwarded-For": "10.0.0.7" })).status, 200);
 });
 
-test("W2: a server that closes ends the streams of its app at once, and the app can be served anew", async () => {
+test("a server that closes ends the streams of its app at once, and the app can be served anew (W2)", async () => {
   await using s = await site([single("waits", (_, ctx) => ctx.interrupt())]);
   await s.post("/v1/graphs/waits/runs", { runId: "r" });
   await inStatus(s, "r", "interrupted");
@@ -82,7 +82,7 @@ test("W2: a server that closes ends the streams of its app at once, and the app 
   }
 });
 
-test("W3: the root of an app leads to its dashboard, wherever it is mounted", async () => {
+test("the root of an app leads to its dashboard, wherever it is mounted (W3)", async () => {
   await using s = await site([approval()], { work: false });
   const at = async (app: { request(path: string): Response | Promise<Response> }, path: string) => {
     const answer = await app.request(path);
@@ -96,7 +96,7 @@ test("W3: the root of an app leads to its dashboard, wherever it is mounted", as
   assert.equal((await off.app.request("/")).status, 404);
 });
 
-test("W3: browsers that are denied are sent to the login, where there is one, and back from there", async () => {
+test("browsers that are denied are sent to the login, where there is one, and back from there (W3)", async () => {
   await using s = await site([approval()], { work: false, auth: () => undefined, login: "/login" });
   const page = await s.app.request("/ui/runs?tag=a");
   assert.equal(page.status, 303);
@@ -111,7 +111,7 @@ test("W3: browsers that are denied are sent to the login, where there is one, an
   assert.equal(form.status, 401, "what was sent is not thrown away in silence");
 });
 
-test("W2: values of events are told where they are asked for and allowed, without states", async () => {
+test("values of events are told where they are asked for and allowed, without states (W2)", async () => {
   await using s = await site([approval()]);
   await s.post("/v1/graphs/approval/runs", { runId: "r", input: { question: "why" } });
   const { body } = await inStatus(s, "r", "interrupted");

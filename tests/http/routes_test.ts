@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { approval, inStatus, single, site } from "./support.ts";
 
-test("W2: a run is started, listed, read, answered and seen to its end over HTTP", async () => {
+test("a run is started, listed, read, answered and seen to its end over HTTP (W2)", async () => {
   await using s = await site([approval()]);
   const started = await s.post("/v1/graphs/approval/runs", { input: { question: "why" }, tags: ["b", "a"] });
   assert.equal(started.status, 202);
@@ -32,7 +32,7 @@ test("W2: a run is started, listed, read, answered and seen to its end over HTTP
   assert.equal((body.run as { graphVersion: string }).graphVersion, graphVersion);
 });
 
-test("W2: an answer that nobody has taken in yet shows as such, and its wait is open no longer", async () => {
+test("an answer that nobody has taken in yet shows as such, and its wait is open no longer (W2)", async () => {
   await using s = await site([approval()]);
   await s.post("/v1/graphs/approval/runs", { runId: "r", input: { question: "why" } });
   const { body } = await inStatus(s, "r", "interrupted");
@@ -43,7 +43,7 @@ test("W2: an answer that nobody has taken in yet shows as such, and its wait is 
   assert.deepEqual([between.status, between.waits, between.answered], ["interrupted", [], [waitId]]);
 });
 
-test("W2: a run tells when it goes on by itself", async () => {
+test("a run tells when it goes on by itself (W2)", async () => {
   await using s = await site([single("naps", (_, ctx) => ctx.sleep("nap", "1h"))]);
   await s.post("/v1/graphs/naps/runs", { runId: "r" });
   const { body } = await inStatus(s, "r", "interrupted");

@@ -6,7 +6,7 @@ import { approval, type Fault, inStatus, single, type Site, site } from "./suppo
 
 const echo = () => single("echo", (state) => state.n);
 
-test("W2: runs of graphs that are not served do not exist here, whichever route is asked", async () => {
+test("runs of graphs that are not served do not exist here, whichever route is asked (W2)", async () => {
   const store = memoryStore();
   await using other = await site([approval()], { store });
   await other.post("/v1/graphs/approval/runs", { runId: "r", input: { question: "?" } });
@@ -36,7 +36,7 @@ test("W2: runs of graphs that are not served do not exist here, whichever route 
   assert.equal((await other.get("/v1/runs/r")).body.status, "interrupted");
 });
 
-test("S1: lists are paged by cursor, newest first, and a page is empty at the end only", async () => {
+test("lists are paged by cursor, newest first, and a page is empty at the end only (S1)", async () => {
   const store = memoryStore();
   await using other = await site([approval()], { store, work: false });
   await using s = await site([echo()], { store, work: false });
@@ -64,7 +64,7 @@ test("S1: lists are paged by cursor, newest first, and a page is empty at the en
   assert.deepEqual(seen.sort(), ids.sort());
 });
 
-test("W2: what cannot be served is refused when the app is made", async () => {
+test("what cannot be served is refused when the app is made (W2)", async () => {
   await using s = await site([echo()], { work: false });
   await using t = await site([echo()], { work: false });
   const [runner] = s.runners;
@@ -81,7 +81,7 @@ test("W2: what cannot be served is refused when the app is made", async () => {
   assert.throws(() => createApp({ runners: [runner!], authTimeout: "soon" as never }), /authTimeout/);
 });
 
-test("W2: the digest of an input is not shown: whoever may not see a value may not test guesses of it", async () => {
+test("the digest of an input is not shown: whoever may not see a value may not test guesses of it (W2)", async () => {
   await using s = await site([echo()]);
   const { body: { runId } } = await s.post("/v1/graphs/echo/runs");
   await inStatus(s, runId as string, "completed");
@@ -91,14 +91,14 @@ test("W2: the digest of an input is not shown: whoever may not see a value may n
   }
 });
 
-test("W2: pages of an allowed origin may read where a run is, and which version it needs", async () => {
+test("pages of an allowed origin may read where a run is, and which version it needs (W2)", async () => {
   await using s = await site([echo()], { work: false, origins: ["https://admin.example"] });
   const { headers } = await s.post("/v1/graphs/echo/runs", {}, { Origin: "https://admin.example" });
   assert.equal(headers.get("Access-Control-Allow-Origin"), "https://admin.example");
   assert.equal(headers.get("Access-Control-Expose-Headers"), "Location,X-Graph-Version,Retry-After");
 });
 
-test("W2: an app whose signal was aborted before opens no stream that stays", async () => {
+test("an app whose signal was aborted before opens no stream that stays (W2)", async () => {
   const stop = new AbortController();
   stop.abort();
   await using s: Site = await site([single("waits", (_, ctx) => ctx.interrupt())], { signal: stop.signal });

@@ -7,7 +7,7 @@ import { gate } from "../support/graphs.ts";
 
 const echo = () => single("echo", (state) => state.n);
 
-test("W2: wait answers with the result when it is there in time, also of a run that was started before", async () => {
+test("wait answers with the result when it is there in time, also of a run that was started before (W2)", async () => {
   await using s = await site([echo(), approval()]);
   const done = await s.post("/v1/graphs/echo/runs?wait=10s", { input: { n: 3 } });
   assert.deepEqual([done.status, done.body.status, done.body.state], [200, "completed", { n: 3, out: 3 }]);
@@ -23,7 +23,7 @@ test("W2: wait answers with the result when it is there in time, also of a run t
   }
 });
 
-test("W2: waiting ends as soon as the run pauses, and leaves no timer behind", async () => {
+test("waiting ends as soon as the run pauses, and leaves no timer behind (W2)", async () => {
   const clock = new VirtualClock();
   await using s = await site([approval()], { runtime: clock, work: false });
   const begun = clock.now();
@@ -36,7 +36,7 @@ test("W2: waiting ends as soon as the run pauses, and leaves no timer behind", a
   assert.equal(clock.pending, 0);
 });
 
-test("W2: when the time to wait is over, the answer is that the run goes on", async () => {
+test("when the time to wait is over, the answer is that the run goes on (W2)", async () => {
   const work = gate();
   await using s = await site([single("slow", () => work.promise)]);
   const answered = await s.post("/v1/graphs/slow/runs?wait=30ms");
@@ -45,7 +45,7 @@ test("W2: when the time to wait is over, the answer is that the run goes on", as
   await inStatus(s, answered.body.runId as string, "completed");
 });
 
-test("W2: a time to wait that is none is refused", async () => {
+test("a time to wait that is none is refused (W2)", async () => {
   await using s = await site([echo()], { work: false });
   for (const wait of ["soon", "-1s", "5", ""]) {
     const { status, body } = await s.post<Fault>(`/v1/graphs/echo/runs?wait=${wait}`);
@@ -53,7 +53,7 @@ test("W2: a time to wait that is none is refused", async () => {
   }
 });
 
-test("W2: a key that was used is refused with another input, tags, deadline, or budget, and by its scope free for others", async () => {
+test("a key that was used is refused with another input, tags, deadline, or budget, and by its scope free for others (W2)", async () => {
   const auth = ({ request }: { readonly request: Request }) => ({
     id: request.headers.get("x-user") ?? "nobody",
   });
@@ -84,7 +84,7 @@ test("W2: a key that was used is refused with another input, tags, deadline, or 
   assert.notEqual(one.body.runId, two.body.runId);
 });
 
-test("H4: a key is that of its run also when the beginning of its history was cut off", async () => {
+test("a key is that of its run also when the beginning of its history was cut off (H4)", async () => {
   await using s = await site([single("loop", () => 0, { pick: () => "only" })]);
   const key = { "Idempotency-Key": "k" };
   const start = () => s.post("/v1/graphs/loop/runs", { maxSteps: 300 }, key);
@@ -94,7 +94,7 @@ test("H4: a key is that of its run also when the beginning of its history was cu
   assert.deepEqual((await start()).body.runId, runId);
 });
 
-test("W2: a key that is none is refused", async () => {
+test("a key that is none is refused (W2)", async () => {
   await using s = await site([echo()], { work: false });
   for (const key of ["a b", "ü", "x".repeat(256)]) {
     const { status } = await s.post("/v1/graphs/echo/runs", {}, {
@@ -104,7 +104,7 @@ test("W2: a key that is none is refused", async () => {
   }
 });
 
-test("E1: a run id may be chosen; the same start with it is the same run, any other is refused", async () => {
+test("a run id may be chosen; the same start with it is the same run, any other is refused (E1)", async () => {
   await using s = await site([echo(), approval()], { work: false });
   const body = { runId: "mine", input: { n: 1 }, deadline: "2030-01-01T00:00:00Z" };
   for (let i = 0; i < 2; i++) assert.equal((await s.post("/v1/graphs/echo/runs", body)).body.runId, "mine");
@@ -120,7 +120,7 @@ test("E1: a run id may be chosen; the same start with it is the same run, any ot
   assert.equal((run as { deadline: number }).deadline, Date.UTC(2030, 0, 1));
 });
 
-test("O5: a deadline may be a duration or an ISO 8601 time, and nothing else", async () => {
+test("a deadline may be a duration or an ISO 8601 time, and nothing else (O5)", async () => {
   await using s = await site([approval()]);
   for (const deadline of ["soon", "2030", "01/02/2030", NaN, "", {}]) {
     const { status } = await s.post("/v1/graphs/approval/runs", { input: { question: "?" }, deadline });
@@ -142,7 +142,7 @@ const VALUES = {
   nested: { $map: { $set: [1] } },
 };
 
-test("W2: what JSON does not have crosses both ways as tagged JSON: input, state, answer, info, history", async () => {
+test("what JSON does not have crosses both ways as tagged JSON: input, state, answer, info, history (W2)", async () => {
   const seen: unknown[] = [];
   await using s = await site([single("values", (state, ctx) => {
     seen.push(state.value);
@@ -169,7 +169,7 @@ test("W2: what JSON does not have crosses both ways as tagged JSON: input, state
   assert.deepEqual(resolved!.result!.value, value);
 });
 
-test("W2: a tag that cannot mean what it holds is refused, and says where", async () => {
+test("a tag that cannot mean what it holds is refused, and says where (W2)", async () => {
   await using s = await site([echo()], { work: false });
   for (const value of [{ $bigint: "x" }, { $date: "soon" }, { $map: [1] }, { $bytes: "?" }]) {
     const { status, body } = await s.post<Fault>("/v1/graphs/echo/runs", { input: { a: [value] } });
@@ -178,7 +178,7 @@ test("W2: a tag that cannot mean what it holds is refused, and says where", asyn
   }
 });
 
-test("W2: a body that would be a run is not taken from a form or as plain text, nor with an encoding", async () => {
+test("a body that would be a run is not taken from a form or as plain text, nor with an encoding (W2)", async () => {
   await using s = await site([echo()], { work: false });
   for (
     const headers of [
@@ -199,7 +199,7 @@ test("W2: a body that would be a run is not taken from a form or as plain text, 
   assert.equal((await s.call("POST", "/v1/graphs/echo/runs", { raw: "{}", headers: json })).status, 202);
 });
 
-test("H2: a run is forked at a revision, with another state, and goes on", async () => {
+test("a run is forked at a revision, with another state, and goes on (H2)", async () => {
   await using s = await site([approval()]);
   const { body: { runId } } = await s.post("/v1/graphs/approval/runs", {
     input: { question: "one" },
@@ -220,7 +220,7 @@ test("H2: a run is forked at a revision, with another state, and goes on", async
   assert.equal((await s.post(`/v1/runs/${runId}/fork`, { revision: 99 })).status, 404);
 });
 
-test("H2: the state of a paused run is edited, field by field or as a whole, and judged by its schema", async () => {
+test("the state of a paused run is edited, field by field or as a whole, and judged by its schema (H2)", async () => {
   await using s = await site([approval()]);
   const { body: { runId } } = await s.post("/v1/graphs/approval/runs", { input: { question: "one" } });
   await inStatus(s, runId as string, "interrupted");
@@ -237,7 +237,7 @@ test("H2: the state of a paused run is edited, field by field or as a whole, and
   assert.deepEqual((await s.get(`/v1/runs/${runId}`)).body.state, { question: "three" });
 });
 
-test("O1: a run that is at work is neither resumed nor edited", async () => {
+test("a run that is at work is neither resumed nor edited (O1)", async () => {
   const work = gate();
   await using s = await site([single("slow", () => work.promise)]);
   const { body: { runId } } = await s.post("/v1/graphs/slow/runs");
@@ -262,7 +262,7 @@ test("O1: a run that is at work is neither resumed nor edited", async () => {
   await inStatus(s, runId as string, "completed");
 });
 
-test("E11: the runs that resume works on are let go when the app ends", async () => {
+test("the runs that resume works on are let go when the app ends (E11)", async () => {
   const stop = new AbortController();
   let aborted = false;
   await using s = await site([
@@ -287,7 +287,7 @@ test("E11: the runs that resume works on are let go when the app ends", async ()
   assert.ok(s.warnings.some(({ message, fields }) => /was let go/.test(message) && fields.runId === runId));
 });
 
-test("I2: an answer is sent as a value; a body without one is refused", async () => {
+test("an answer is sent as a value; a body without one is refused (I2)", async () => {
   await using s = await site([single("any", (_, ctx) => ctx.answer() ?? ctx.interrupt())]);
   const { body: { runId } } = await s.post("/v1/graphs/any/runs");
   const paused = await inStatus(s, runId as string, "interrupted");

@@ -69,7 +69,7 @@ function opened(times: Partial<typeof TIMES> = {}, more: Partial<StreamSource> =
 const message = (revision: number) =>
   `id: ${revision}\nevent: checkpoint\ndata: {"revision":${revision}}\n\n`;
 
-test("FC-35: a stream begins at once, sends each record with its revision as id, and ends after the last", async () => {
+test("a stream begins at once, sends each record with its revision as id, and ends after the last (FC-35)", async () => {
   const s = opened();
   s.send(3, 4, "end");
   assert.equal(await s.next(), "retry: 1000\n\n");
@@ -79,7 +79,7 @@ test("FC-35: a stream begins at once, sends each record with its revision as id,
   assert.deepEqual([s.state.closed, s.state.left, s.clock.pending], [1, 1, 0]);
 });
 
-test("FC-35: a stream on which nothing happens says that it is alive, and loses no record meanwhile", async () => {
+test("a stream on which nothing happens says that it is alive, and loses no record meanwhile (FC-35)", async () => {
   const s = opened();
   await s.next();
   const begun = s.clock.now();
@@ -91,7 +91,7 @@ test("FC-35: a stream on which nothing happens says that it is alive, and loses 
   assert.equal(await s.next(), ": alive\n\n");
 });
 
-test("FC-35: nothing is read of a run until the reader asks, and then one message at a time", async () => {
+test("nothing is read of a run until the reader asks, and then one message at a time (FC-35)", async () => {
   const s = opened();
   s.send(1, 2, 3);
   await s.clock.settle();
@@ -104,7 +104,7 @@ test("FC-35: nothing is read of a run until the reader asks, and then one messag
   assert.equal(s.state.asked, 1);
 });
 
-test("FC-35: a reader that leaves is forgotten at once, also while it waits", async () => {
+test("a reader that leaves is forgotten at once, also while it waits (FC-35)", async () => {
   for (const waiting of [false, true]) {
     const s = opened();
     await s.next();
@@ -118,7 +118,7 @@ test("FC-35: a reader that leaves is forgotten at once, also while it waits", as
   }
 });
 
-test("FC-35: a reader that leaves what it was sent unread is closed, and its records are left", async () => {
+test("a reader that leaves what it was sent unread is closed, and its records are left (FC-35)", async () => {
   const s = opened();
   s.send(1);
   await s.next();
@@ -130,13 +130,13 @@ test("FC-35: a reader that leaves what it was sent unread is closed, and its rec
   assert.equal(await s.next(), undefined);
 });
 
-test("FC-35: a stream that nobody begins to read is closed", async () => {
+test("a stream that nobody begins to read is closed (FC-35)", async () => {
   const s = opened();
   await s.clock.advance(TIMES.stall);
   assert.deepEqual([s.state.closed, s.clock.pending], [1, 0]);
 });
 
-test("FC-35: a stream has its time, however busy it is", async () => {
+test("a stream has its time, however busy it is (FC-35)", async () => {
   const s = opened({ lifetime: 40_000 });
   await s.next();
   const begun = s.clock.now();
@@ -147,7 +147,7 @@ test("FC-35: a stream has its time, however busy it is", async () => {
   assert.deepEqual([s.state.closed, s.state.left, s.clock.pending], [1, 1, 0]);
 });
 
-test("FC-35: a stream ends when the app does, and does not begin after it", async () => {
+test("a stream ends when the app does, and does not begin after it (FC-35)", async () => {
   const s = opened();
   await s.next();
   const ending = s.next();
@@ -162,7 +162,7 @@ test("FC-35: a stream ends when the app does, and does not begin after it", asyn
   assert.deepEqual([late.state.closed, late.clock.pending], [1, 0]);
 });
 
-test("FC-35: a fault ends the stream cleanly and is told of, so that its reader comes back", async () => {
+test("a fault ends the stream cleanly and is told of, so that its reader comes back (FC-35)", async () => {
   const fault = new Error("the store is away");
   const s = opened();
   s.send(1, fault);
@@ -181,7 +181,7 @@ test("FC-35: a fault ends the stream cleanly and is told of, so that its reader 
   assert.deepEqual([t.state.failed, t.state.left, t.clock.pending], [[fault], 1, 0]);
 });
 
-test("FC-35: what happens to the records after the stream has ended is nobody's fault, and the app's signal is left", async () => {
+test("what happens to the records after the stream has ended is nobody's fault, and the app's signal is left (FC-35)", async () => {
   const stop = new AbortController();
   let listening = 0;
   const { signal } = stop;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Duration, timeOf, toMs } from "../../src/model/durations.ts";
 
-test("D9: a duration is milliseconds, or a number and a unit", () => {
+test("a duration is milliseconds, or a number and a unit (D9)", () => {
   const known: readonly (readonly [Duration, number])[] = [
     [250, 250],
     ["200ms", 200],
@@ -24,7 +24,7 @@ test("D9: a duration is milliseconds, or a number and a unit", () => {
   for (const text of [" 30s ", "30S", "5 Minutes", ".5s"]) assert.ok(toMs(text)! > 0, text);
 });
 
-test("D9: NaN, infinities and texts without a known unit are no durations", () => {
+test("NaN, infinities and texts without a known unit are no durations (D9)", () => {
   for (
     const wrong of [NaN, Infinity, "", "5", "0", "s", "0 parsecs", "5 parsecs", "1e3s", "1 s s", null, {}]
   ) {

@@ -7,7 +7,7 @@ function throughText(value: unknown): unknown {
   return fromJson(JSON.parse(JSON.stringify(toJson(value))), "the value");
 }
 
-test("W2: every storable value comes back equal through its JSON text", () => {
+test("every storable value comes back equal through its JSON text (W2)", () => {
   const random = seeded(7);
   for (let i = 0; i < 500; i++) {
     const value = randomValue(random);
@@ -15,7 +15,7 @@ test("W2: every storable value comes back equal through its JSON text", () => {
   }
 });
 
-test("W2: values that imitate the tags, at any depth, come back as they were", () => {
+test("values that imitate the tags, at any depth, come back as they were (W2)", () => {
   const imitations = [
     { $date: "2026-11-29T12:00:00.000Z" },
     { $plain: { $date: "x" } },
@@ -28,7 +28,7 @@ test("W2: values that imitate the tags, at any depth, come back as they were", (
   for (const value of imitations) assert.deepEqual(throughText(value), value);
 });
 
-test("W2: the JSON is the documented one", () => {
+test("the JSON is the documented one (W2)", () => {
   const json = toJson({
     at: new Date(0),
     big: 12345678901234567890n,
@@ -51,13 +51,13 @@ test("W2: the JSON is the documented one", () => {
   });
 });
 
-test("W2: an object with one unknown $ key, or several keys, is that object", () => {
+test("an object with one unknown $ key, or several keys, is that object (W2)", () => {
   for (const json of [{ $ref: "#/x" }, { $date: "x", more: 1 }, { toString: 1 }, { $toString: 1 }]) {
     assert.deepEqual(fromJson(json, "the value"), json);
   }
 });
 
-test("W2: a tag with what it cannot mean is refused with its place", () => {
+test("a tag with what it cannot mean is refused with its place (W2)", () => {
   const cases: readonly (readonly [unknown, RegExp])[] = [
     [{ a: [{ at: { $date: "soon" } }] }, /a\[0\]\.at\.\$date is "soon"; it must be an ISO 8601 time/],
     [{ $bigint: 5 }, /\$bigint is 5/],
@@ -81,7 +81,7 @@ test("W2: a tag with what it cannot mean is refused with its place", () => {
   }
 });
 
-test("FC-29: __proto__ and constructor keys stay plain own keys and change no prototype", () => {
+test("__proto__ and constructor keys stay plain own keys and change no prototype (FC-29)", () => {
   const json = JSON.parse(
     `{"__proto__":{"admin":true},"a":[{"__proto__":{"admin":true}}],"constructor":{"prototype":{"admin":true}}}`,
   );
@@ -93,7 +93,7 @@ test("FC-29: __proto__ and constructor keys stay plain own keys and change no pr
   assert.equal(JSON.stringify(toJson(value)), JSON.stringify(json));
 });
 
-test("FC-29: JSON that nests too deep is refused, not a stack overflow", () => {
+test("JSON that nests too deep is refused, not a stack overflow (FC-29)", () => {
   let deep: unknown = 1;
   for (let i = 0; i < 100_000; i++) deep = [deep];
   assert.throws(() => fromJson(deep, "the input"), /nests deeper than/);

@@ -90,7 +90,7 @@ async function play(at: number, when: "before" | "after", where: "here" | "elsew
 }
 
 for (const where of ["here", "elsewhere"] as const) {
-  test(`O5, I2: a cancellation from ${where} at any write has one outcome, for ever, which everybody is told`, async () => {
+  test(`a cancellation from ${where} at any write has one outcome, for ever, which everybody is told (O5, I2)`, async () => {
     const whole = await play(0, "before", where);
     assert.equal(whole.result.status, "completed");
     const outcomes = { completed: 0, cancelled: 0 };

@@ -110,7 +110,7 @@ const UNOWNED: readonly Unowned[] = [
 ];
 
 for (const { of, begin, reason, status = "interrupted" } of UNOWNED) {
-  test(`O5, LIM-12, LIM-13, LIM-24: a run ${of} is cancelled by one record, for good`, async () => {
+  test(`a run ${of} is cancelled by one record, for good (O5, LIM-12, LIM-13, LIM-24)`, async () => {
     const lab = new Lab();
     const runner = await begin(lab);
     const before = await runner.get("r");
@@ -228,7 +228,7 @@ const OWNED: readonly Owned[] = [
 ];
 
 for (const { of, graph, told } of OWNED) {
-  test(`O5, E11, LIM-17, LIM-22: a run at work ${of} ends as cancelled without an error, and its bodies are told why`, async () => {
+  test(`a run at work ${of} ends as cancelled without an error, and its bodies are told why (O5, E11, LIM-17, LIM-22)`, async () => {
     const lab = new Lab();
     const seen: RunCancelledError[] = [];
     const runner = lab.engine(graph(lab, seen));
@@ -254,7 +254,7 @@ for (const { of, graph, told } of OWNED) {
   });
 }
 
-test("O5, LIM-14: a completed run stays completed, and cancel says so", async () => {
+test("a completed run stays completed, and cancel says so (O5, LIM-14)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 1 } }));
   const handle = await runner.start(INPUT, { runId: "r" });
@@ -263,7 +263,7 @@ test("O5, LIM-14: a completed run stays completed, and cancel says so", async ()
   assert.deepEqual(await runner.get("r"), result);
 });
 
-test("O5, LIM-15: cancel of a run that is not there, and with a reason that is none, is refused by type", async () => {
+test("cancel of a run that is not there, and with a reason that is none, is refused by type (O5, LIM-15)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.interrupt() } }));
   await lab.fails(runner.cancel("r"), "CheckpointNotFoundError");
@@ -276,7 +276,7 @@ test("O5, LIM-15: cancel of a run that is not there, and with a reason that is n
   assert.deepEqual(await runner.cancel("r"), { runId: "r", status: "cancelled", reason: "requested" });
 });
 
-test("O5, LIM-27: cancel needs neither the graph, nor its version, nor a state that can be read", async () => {
+test("cancel needs neither the graph, nor its version, nor a state that can be read (O5, LIM-27)", async () => {
   const lab = new Lab();
   const waiting = { a: { body: (ctx: { interrupt(): never }) => ctx.interrupt() } };
   const runner = lab.engine(lab.graph(waiting));
@@ -304,7 +304,7 @@ test("O5, LIM-27: cancel needs neither the graph, nor its version, nor a state t
   assert.equal((await runner.status("damaged")).status, "cancelled");
 });
 
-test("C2, O5: the record of a cancellation never makes loading read more than 256 records after a snapshot", async () => {
+test("the record of a cancellation never makes loading read more than 256 records after a snapshot (C2, O5)", async () => {
   const lab = new Lab();
   // One record for each of many results that come one by one.
   const many = lab.graph({
@@ -331,7 +331,7 @@ test("C2, O5: the record of a cancellation never makes loading read more than 25
   assert.ok(lengths.has(257), "the place that is left was used");
 });
 
-test("O5, HKS-15, HKS-16: hooks of the runner that cancels are told the end once, also of a run that nobody was at work on", async () => {
+test("hooks of the runner that cancels are told the end once, also of a run that nobody was at work on (O5, HKS-15, HKS-16)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
   const paused = await lab.drive(lab.engine(graph).run(INPUT, { runId: "r" }));
@@ -355,7 +355,7 @@ test("O5, HKS-15, HKS-16: hooks of the runner that cancels are told the end once
   );
 });
 
-test("I2, O5: an answer accepted before the cancellation is recorded with it; a timer that was due, too", async () => {
+test("an answer accepted before the cancellation is recorded with it; a timer that was due, too (I2, O5)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 1, to: ["a", "b", "c"] },
@@ -379,7 +379,7 @@ test("I2, O5: an answer accepted before the cancellation is recorded with it; a 
   assert.equal(never.reason, "closed");
 });
 
-test("E1, O5: a cancellation and a deadline are told apart, also when the reason of the one names the other", async () => {
+test("a cancellation and a deadline are told apart, also when the reason of the one names the other (E1, O5)", async () => {
   const lab = new Lab();
   const seen: Error[] = [];
   const graph = lab.graph({ a: { body: stubborn(seen) } });

@@ -37,7 +37,7 @@ async function ids(runner: Runner<State>): Promise<string[]> {
   return (await runner.list()).rows.map((row) => row.runId).sort();
 }
 
-test("H4: purge removes runs that are over, with everything of them, and says how many; the others stay", async () => {
+test("purge removes runs that are over, with everything of them, and says how many; the others stay (H4)", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));
   const other = lab.engine(various(lab, "other"));
@@ -65,7 +65,7 @@ test("H4: purge removes runs that are over, with everything of them, and says ho
   assert.equal(await runner.purge({}), 0);
 });
 
-test("H4: with force a run that is not over is cancelled first, in every state, and its bodies are told", async () => {
+test("with force a run that is not over is cancelled first, in every state, and its bodies are told (H4)", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));
   const hanging = await begin(lab, runner, "hangs");
@@ -79,7 +79,7 @@ test("H4: with force a run that is not over is cancelled first, in every state, 
   assert.deepEqual(await lab.elsewhere(runner.graph).recover(), []);
 });
 
-test("H4, O5: with force a run whose owner is dead or in another process is purged as well", async () => {
+test("with force a run whose owner is dead or in another process is purged as well (H4, O5)", async () => {
   const lab = new Lab();
   const graph = various(lab);
   const dying = mortal(lab.store);
@@ -93,7 +93,7 @@ test("H4, O5: with force a run whose owner is dead or in another process is purg
   for (const { ownerId } of owners) assert.deepEqual(await lab.store.owners.ownedBy(ownerId, 10), []);
 });
 
-test("H4: every field of a query must hold: run, status, reason, tag, age", async () => {
+test("every field of a query must hold: run, status, reason, tag, age (H4)", async () => {
   const purging = async (query: PurgeQuery) => {
     const lab = new Lab();
     const runner = lab.engine(various(lab));
@@ -148,7 +148,7 @@ test("the age of a run is that of its newest record, not of its beginning: what 
   assert.deepEqual(await ids(runner), ["updated"]);
 });
 
-test("H4: a query that cannot be meant is refused, and nothing is removed", async () => {
+test("a query that cannot be meant is refused, and nothing is removed (H4)", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));
   await begin(lab, runner, "ends");
@@ -171,7 +171,7 @@ test("H4: a query that cannot be meant is refused, and nothing is removed", asyn
   assert.deepEqual(await ids(runner), ["ends", "waits"]);
 });
 
-test("H4: 250 runs are purged page by page, beside runs that begin and end meanwhile", async () => {
+test("250 runs are purged page by page, beside runs that begin and end meanwhile (H4)", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));
   for (let i = 0; i < 250; i++) await begin(lab, runner, "ends", `run-${i}`);
@@ -185,7 +185,7 @@ test("H4: 250 runs are purged page by page, beside runs that begin and end meanw
   assert.deepEqual(await ids(runner), ["stays"]);
 });
 
-test("STORE-6, H4: a run begun anew under a purged id is another run: no old state, history, wait or answer", async () => {
+test("a run begun anew under a purged id is another run: no old state, history, wait or answer (STORE-6, H4)", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));
   await begin(lab, runner, "waits", "r");
@@ -203,7 +203,7 @@ test("STORE-6, H4: a run begun anew under a purged id is another run: no old sta
 });
 
 for (const op of ["tail", "purge"]) {
-  test(`H4: a run that was purged and begun anew before the ${op} of a purge that had found it is not removed`, async () => {
+  test(`a run that was purged and begun anew before the ${op} of a purge that had found it is not removed (H4)`, async () => {
     const lab = new Lab();
     const graph = various(lab);
     const runner = lab.engine(graph);
@@ -221,7 +221,7 @@ for (const op of ["tail", "purge"]) {
   });
 }
 
-test("H4: a purge of a run that is not there any more still has the store finish what may be left of it", async () => {
+test("a purge of a run that is not there any more still has the store finish what may be left of it (H4)", async () => {
   const lab = new Lab();
   const asked: unknown[] = [];
   const store = aroundStore(lab.store, (call) => {
@@ -232,7 +232,7 @@ test("H4: a purge of a run that is not there any more still has the store finish
   assert.deepEqual(asked, ["left"]);
 });
 
-test("H4: a run that cannot be read keeps none of the others from being purged; with force it is removed unread", async () => {
+test("a run that cannot be read keeps none of the others from being purged; with force it is removed unread (H4)", async () => {
   const lab = new Lab();
   const runner = lab.engine(various(lab));
   for (const runId of ["a", "b", "c"]) await begin(lab, runner, "ends", runId);
@@ -244,7 +244,7 @@ test("H4: a run that cannot be read keeps none of the others from being purged; 
   assert.deepEqual(await ids(runner), []);
 });
 
-test("H4: a store that fails in the middle rejects the call; purging again removes what is left", async () => {
+test("a store that fails in the middle rejects the call; purging again removes what is left (H4)", async () => {
   const lab = new Lab();
   const graph = various(lab);
   const runner = lab.engine(graph);

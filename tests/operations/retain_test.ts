@@ -31,7 +31,7 @@ async function revisions(store: Store, runId: string): Promise<number[]> {
   return (await store.range(runId, 0, 10_000)).map((r) => r.revision);
 }
 
-test("H4: retain keeps the newest records, from a snapshot on; the run is read, resumed and forked as before", async () => {
+test("retain keeps the newest records, from a snapshot on; the run is read, resumed and forked as before (H4)", async () => {
   const lab = new Lab();
   const runner = await begin(lab, loop(lab, 300));
   const before = await runner.get("r");
@@ -55,7 +55,7 @@ test("H4: retain keeps the newest records, from a snapshot on; the run is read, 
   }
 });
 
-test("H4, H1: below the cut history and fork say from where on the history is kept; without a place history begins there", async () => {
+test("below the cut history and fork say from where on the history is kept; without a place history begins there (H4, H1)", async () => {
   const lab = new Lab();
   const runner = await begin(lab, loop(lab, 300));
   const whole: { revision: number }[] = [];
@@ -78,7 +78,7 @@ test("H4, H1: below the cut history and fork say from where on the history is ke
   assert.deepEqual((await runner.history("r", { from: 1_000 })).rows, []);
 });
 
-test("H4: retain again keeps what it must; more than there is cuts nothing, and a number that is none is refused", async () => {
+test("retain again keeps what it must; more than there is cuts nothing, and a number that is none is refused (H4)", async () => {
   const lab = new Lab();
   const runner = await begin(lab, loop(lab, 300));
   const { revision } = await runner.status("r");
@@ -98,7 +98,7 @@ test("H4: retain again keeps what it must; more than there is cuts nothing, and 
   assert.deepEqual(await other.retain("r", 1), later, "neither the graph nor its state is needed");
 });
 
-test("H4, H3: of a run whose beginning was cut off a mismatch of versions is still refused", async () => {
+test("of a run whose beginning was cut off a mismatch of versions is still refused (H4, H3)", async () => {
   const lab = new Lab();
   const runner = await begin(lab, loop(lab, 200));
   await runner.retain("r", 1);
@@ -109,7 +109,7 @@ test("H4, H3: of a run whose beginning was cut off a mismatch of versions is sti
   assert.match(error.message, /no longer stored/);
 });
 
-test("H4: a run that ended, by itself or by a cancellation, is retained and can be read, forked and purged", async () => {
+test("a run that ended, by itself or by a cancellation, is retained and can be read, forked and purged (H4)", async () => {
   for (const end of ["completed", "cancelled"]) {
     const lab = new Lab();
     const runner = await begin(lab, loop(lab, 200));
@@ -138,7 +138,7 @@ function chance(seed: number): (below: number) => number {
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`H4, C2: while a run is at work others cut its history off again and again; it never notices, and reads back whole (seed ${seed})`, async () => {
+  test(`while a run is at work others cut its history off again and again; it never notices, and reads back whole (seed ${seed}) (H4, C2)`, async () => {
     const lab = new Lab();
     const draw = chance(seed);
     const edit = (s: State, n: number) => {

@@ -149,7 +149,7 @@ async function observed(lab: Lab, graph: CompiledGraph<State>): Promise<unknown>
 }
 
 for (const { of, graph: graphIn, prepare, run, several = false } of OPERATIONS) {
-  test(`S1, O5, H2, H4: a ${of} that is stopped at any write of the store is done whole or not at all, and doing it again finishes it`, async () => {
+  test(`a ${of} that is stopped at any write of the store is done whole or not at all, and doing it again finishes it (S1, O5, H2, H4)`, async () => {
     const whole = new Lab();
     const graph = graphIn(whole);
     const runner = whole.engine(graph);

@@ -9,7 +9,7 @@ function chain(lab: Lab, id = "g") {
   return lab.graph({ a: { body: () => 1, to: "b" }, b: { body: () => 2 } }, { id });
 }
 
-test("W1: submit stores a run that nobody owns, with a wake due now, and runs nothing; recover then runs it", async () => {
+test("submit stores a run that nobody owns, with a wake due now, and runs nothing; recover then runs it (W1)", async () => {
   const lab = new Lab();
   const graph = chain(lab);
   const runner = lab.engine(graph);
@@ -36,7 +36,7 @@ test("W1: submit stores a run that nobody owns, with a wake due now, and runs no
   assert.deepEqual(await lab.store.wakes(Number.MAX_SAFE_INTEGER, 10), []);
 });
 
-test("W1, E1: submit refuses what start refuses, and stores nothing then", async () => {
+test("submit refuses what start refuses, and stores nothing then (W1, E1)", async () => {
   const lab = new Lab();
   const graph = new GraphBuilder({ id: "typed", schema: z.object({ n: z.number() }) })
     .addVertex({ id: "a", task: { execute: () => 1 }, select: () => 0, reduce: () => {} })
@@ -54,7 +54,7 @@ test("W1, E1: submit refuses what start refuses, and stores nothing then", async
   assert.deepEqual((await runner.list()).rows, []);
 });
 
-test("FC-14, E1: equal submits and starts of one id or key are one run, from any process; others conflict", async () => {
+test("equal submits and starts of one id or key are one run, from any process; others conflict (FC-14, E1)", async () => {
   const lab = new Lab();
   const graph = chain(lab);
   const engines = [lab.engine(graph), lab.elsewhere(graph)];
@@ -75,7 +75,7 @@ test("FC-14, E1: equal submits and starts of one id or key are one run, from any
   assert.equal((await engines[0]!.status(runId)).status, "completed");
 });
 
-test("W1: whoever claims a submitted run first tells its start, once", async () => {
+test("whoever claims a submitted run first tells its start, once (W1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: (ctx) => ctx.answer()?.value ?? ctx.interrupt() } });
   const { hooks, events } = recorder();
@@ -88,7 +88,7 @@ test("W1: whoever claims a submitted run first tells its start, once", async () 
   assert.deepEqual(starts.map((e) => e.run.startedAt), [lab.clock.now()]);
 });
 
-test("W1, O1: two processes that recover a submitted run at once run it once, and a death of the first is made good", async () => {
+test("two processes that recover a submitted run at once run it once, and a death of the first is made good (W1, O1)", async () => {
   const lab = new Lab();
   const graph = chain(lab);
   const { runId } = await lab.engine(graph).submit(INPUT);

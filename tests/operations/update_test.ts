@@ -46,7 +46,7 @@ function mixed(lab: Lab, inputs: unknown[] = []) {
   });
 }
 
-test("H2: update replaces the state of the step by a record; what is done stands, what waits or failed selects anew", async () => {
+test("update replaces the state of the step by a record; what is done stands, what waits or failed selects anew (H2)", async () => {
   const lab = new Lab();
   const inputs: unknown[] = [];
   const runner = lab.engine(mixed(lab, inputs));
@@ -81,7 +81,7 @@ test("H2: update replaces the state of the step by a record; what is done stands
   assert.deepEqual(inputs, [["a", "v"], ["b", "v"], ["c", "v"], ["b", "edited"], ["c", "edited"]]);
 });
 
-test("H2: an answer that was accepted before an update, or between two of them, stands", async () => {
+test("an answer that was accepted before an update, or between two of them, stands (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(mixed(lab));
   const paused = await lab.drive(runner.run(INPUT, { runId: "r" }));
@@ -101,7 +101,7 @@ async function wakeOf(lab: Lab): Promise<{ readonly wake: number | undefined }> 
   return { wake: rows.find((row) => row.runId === "r")?.due };
 }
 
-test("H2: another state may be given whole; one that changes nothing writes nothing", async () => {
+test("another state may be given whole; one that changes nothing writes nothing (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(mixed(lab));
   await lab.drive(runner.run(INPUT, { runId: "r" }));
@@ -117,7 +117,7 @@ test("H2: another state may be given whole; one that changes nothing writes noth
   assert.equal((await runner.get("r")).state.out.v, "returned");
 });
 
-test("H2, E5: a reducer that failed is applied again, to the updated state and the recorded output", async () => {
+test("a reducer that failed is applied again, to the updated state and the recorded output (H2, E5)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -135,7 +135,7 @@ test("H2, E5: a reducer that failed is applied again, to the updated state and t
   assert.deepEqual([done.status, done.state.out.a, lab.count("a")], ["completed", "output", 1]);
 });
 
-test("H2, E8: a halt is not lifted by an update, and the resume after it routes by the new state", async () => {
+test("a halt is not lifted by an update, and the resume after it routes by the new state (H2, E8)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -151,7 +151,7 @@ test("H2, E8: a halt is not lifted by an update, and the resume after it routes 
   assert.deepEqual([(await resume(lab, runner)).status, lab.count("a")], ["completed", 1]);
 });
 
-test("H2: a run that a process owns is busy, also in this process; a run that is over cannot be updated; others are named", async () => {
+test("a run that a process owns is busy, also in this process; a run that is over cannot be updated; others are named (H2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: () => gate().promise } });
   const runner = lab.engine(graph);
@@ -168,7 +168,7 @@ test("H2: a run that a process owns is busy, also in this process; a run that is
   );
 });
 
-test("H2: a submitted run can be updated before it begins", async () => {
+test("a submitted run can be updated before it begins (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { select: (s) => s.log, body: (_, log) => log } }));
   await runner.submit(INPUT, { runId: "r" });
@@ -177,7 +177,7 @@ test("H2: a submitted run can be updated before it begins", async () => {
   assert.deepEqual((await lab.drive(handle!.result())).state.out.a, ["before"]);
 });
 
-test("H2, E10: what the schema, the ceiling or serialization refuse, a promise and a fault reject the call, and nothing is appended", async () => {
+test("what the schema, the ceiling or serialization refuse, a promise and a fault reject the call, and nothing is appended (H2, E10)", async () => {
   const schema = z.object({ n: z.number().max(9), text: z.string().default("") });
   const graph = new GraphBuilder({ id: "typed", schema })
     .addVertex({
@@ -226,7 +226,7 @@ async function pausedMap(lab: Lab, ...log: readonly string[]) {
   return { runner, paused };
 }
 
-test("H2, D5: an update under which a map with a recorded outcome has other items is refused; under equal items it is not", async () => {
+test("an update under which a map with a recorded outcome has other items is refused; under equal items it is not (H2, D5)", async () => {
   const lab = new Lab();
   const { runner, paused } = await pausedMap(lab, "quick", "slow");
   const { revision } = paused.run;
@@ -240,7 +240,7 @@ test("H2, D5: an update under which a map with a recorded outcome has other item
   assert.deepEqual((await resume(lab, runner)).state.out, { x: 1, m: ["quick", "slow yes"] });
 });
 
-test("H2, D5: a failed item is mended by an update of the items, and a map may lose and gain all of them", async () => {
+test("a failed item is mended by an update of the items, and a map may lose and gain all of them (H2, D5)", async () => {
   const lab = new Lab();
   const { runner, paused } = await pausedMap(lab, "bad", "slow");
   assert.equal(paused.reason, "errored");
@@ -254,7 +254,7 @@ test("H2, D5: a failed item is mended by an update of the items, and a map may l
   assert.deepEqual((await resume(other, emptied)).state.out.m, []);
 });
 
-test("H2, E8: other items of a run that lost its processes too often are run by the resume that lifts the halt", async () => {
+test("other items of a run that lost its processes too often are run by the resume that lifts the halt (H2, E8)", async () => {
   const lab = new Lab();
   const held = gate();
   const graph = lab.graph({
@@ -282,7 +282,7 @@ test("H2, E8: other items of a run that lost its processes too often are run by 
   assert.deepEqual((await resume(lab, runner)).state.out.m, ["quick"]);
 });
 
-test("H2, D5: the outcome of an item that failed under a route is kept, and so are the items of its map", async () => {
+test("the outcome of an item that failed under a route is kept, and so are the items of its map (H2, D5)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     m: {
@@ -300,7 +300,7 @@ test("H2, D5: the outcome of an item that failed under a route is kept, and so a
   await runner.update("r", (s) => void (s.out.x = 1));
 });
 
-test("H2: of an update and a claim at one instant each finds what the other has made; the function may be called again", async () => {
+test("of an update and a claim at one instant each finds what the other has made; the function may be called again (H2)", async () => {
   const outcomes = new Set<string>();
   for (let ticks = 0; ticks < 30; ticks++) {
     const lab = new Lab();
@@ -325,7 +325,7 @@ test("H2: of an update and a claim at one instant each finds what the other has 
   assert.ok(outcomes.size >= 2, [...outcomes].join());
 });
 
-test("H2, S2: an update whose acknowledgement was lost is made once, and observers are told of its record", async () => {
+test("an update whose acknowledgement was lost is made once, and observers are told of its record (H2, S2)", async () => {
   const lab = new Lab();
   const graph = mixed(lab);
   await lab.drive(lab.engine(graph).run(INPUT, { runId: "r" }));

@@ -21,17 +21,17 @@ function onBun() {
     );
   });
 
-  test("14: in an empty project on Bun alone, the lines of the README install the package and run the program there", () => {
+  test("in an empty project on Bun alone, the lines of the README install the package and run the program there (SPEC 14)", () => {
     assert.match(printed, /^completed true$/m);
     assert.match(printed, /approval +completed/);
   });
 
-  test("14: on Bun every entry point is imported and has the values that it declares", async () => {
+  test("on Bun every entry point is imported and has the values that it declares (SPEC 14)", async () => {
     bench.write("my-project/all.mjs", importEverything());
     checkValues(await bench.shell("my-project", "bun all.mjs"));
   });
 
-  test("14: on Bun the root is loaded from its sources, and with it nothing of HTTP, command line, stores and drivers", async () => {
+  test("on Bun the root is loaded from its sources, and with it nothing of HTTP, command line, stores and drivers (SPEC 14)", async () => {
     bench.write(
       "my-project/root.mjs",
       `await import("superstep");\nconsole.log(Object.keys(require.cache).join("\\n"));\n`,

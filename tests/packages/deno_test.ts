@@ -29,25 +29,25 @@ function onDeno() {
     printed = await bench.shell(".", lines("Deno"));
   });
 
-  test("14: in a project on Deno alone, the lines of the README run the program there, on the linked folder", () => {
+  test("in a project on Deno alone, the lines of the README run the program there, on the linked folder (SPEC 14)", () => {
     assert.match(printed, /^completed true$/m);
     assert.match(printed, /approval +completed/);
   });
 
-  test("14: on Deno every entry point is imported and has the values that it declares", async () => {
+  test("on Deno every entry point is imported and has the values that it declares (SPEC 14)", async () => {
     bench.write("my-project/all.mjs", importEverything());
     checkValues(await bench.shell("my-project", "deno run -A all.mjs"));
   });
 
-  test("14: a project on Deno checks the types of the first program", async () => {
+  test("a project on Deno checks the types of the first program (SPEC 14)", async () => {
     await bench.shell("my-project", "deno check main.ts");
   });
 
-  test("14: on Deno the root loads nothing of HTTP, command line, stores and drivers", async () => {
+  test("on Deno the root loads nothing of HTTP, command line, stores and drivers (SPEC 14)", async () => {
     checkLoaded(loadedBy(JSON.parse(await bench.shell("my-project", "deno info --json superstep"))));
   });
 
-  test("14: the package can be published: its public types need no inference, and it holds the package alone", async () => {
+  test("the package can be published: its public types need no inference, and it holds the package alone (SPEC 14)", async () => {
     const told = await bench.shell(ROOT, "deno publish --dry-run --allow-dirty --no-check 2>&1");
     assert.match(told, /Success/);
     // What users name is imported by its name, so nobody can know it beforehand.

@@ -35,7 +35,7 @@ function onNode() {
     );
   });
 
-  test("14: the tarball of npm has the sources, their build, the licence and the README, and nothing else", async () => {
+  test("the tarball of npm has the sources, their build, the licence and the README, and nothing else (SPEC 14)", async () => {
     const listed = await bench.shell("superstep", "tar -tf superstep-0.1.0.tgz");
     const files = listed.trim().split("\n").map((path) => path.replace(/^package\//, "")).sort();
     const sources = bench.files("superstep").filter((path) => /^(mod\.ts$|src\/|tasks\/)/.test(path));
@@ -45,24 +45,24 @@ function onNode() {
     assert.deepEqual(files, ["LICENSE", "README.md", "package.json", ...sources, ...built].sort());
   });
 
-  test("14: in an empty project on Node, the lines of the README install the package and run the program there", () => {
+  test("in an empty project on Node, the lines of the README install the package and run the program there (SPEC 14)", () => {
     assert.match(printed, /^completed true$/m);
     assert.match(printed, /approval +completed/);
   });
 
-  test("14: on Node every entry point is imported and has the values that it declares", async () => {
+  test("on Node every entry point is imported and has the values that it declares (SPEC 14)", async () => {
     bench.write("my-project/all.mjs", importEverything());
     checkValues(await bench.shell("my-project", "node all.mjs"));
   });
 
   for (const resolution of ["bundler", "nodenext"] as const) {
-    test(`14: a strict project compiles the first program with ${resolution}, and gets declarations of it`, async () => {
+    test(`a strict project compiles the first program with ${resolution}, and gets declarations of it (SPEC 14)`, async () => {
       compileStrictly(bench, "my-project", resolution);
       assert.equal(await bench.shell("my-project", "node out/main.js"), "completed true\n");
     });
   }
 
-  test("14: importing the root loads nothing of HTTP, command line, stores and drivers", async () => {
+  test("importing the root loads nothing of HTTP, command line, stores and drivers (SPEC 14)", async () => {
     bench.write("my-project/hooks.mjs", HOOKS);
     bench.write(
       "my-project/watch.mjs",

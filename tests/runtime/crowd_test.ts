@@ -3,7 +3,7 @@ import process from "node:process";
 import { test } from "node:test";
 import { crowded } from "../../src/runtime/crowd.ts";
 
-test("FC-36: any number may listen to a crowded signal without a warning", async () => {
+test("any number may listen to a crowded signal without a warning (FC-36)", async () => {
   const warned: Error[] = [];
   const warn = (warning: Error) => void warned.push(warning);
   process.on("warning", warn);

@@ -50,7 +50,7 @@ function onMockedTime(run: (tick: (ms: number) => void, setClock: (now: number) 
   }
 }
 
-test("O4: a timer of a year fires once, at its time, and never overflows the platform's", () => {
+test("a timer of a year fires once, at its time, and never overflows the platform's (O4)", () => {
   onMockedTime((tick) => {
     const fired = mock.fn();
     systemRuntime.wakeAt(systemRuntime.now() + 365 * DAY, fired);
@@ -63,7 +63,7 @@ test("O4: a timer of a year fires once, at its time, and never overflows the pla
   });
 });
 
-test("O4: a timer never fires early when the wall clock is set back", () => {
+test("a timer never fires early when the wall clock is set back (O4)", () => {
   onMockedTime((tick, setClock) => {
     const fired = mock.fn();
     const begun = systemRuntime.now();
@@ -77,7 +77,7 @@ test("O4: a timer never fires early when the wall clock is set back", () => {
   });
 });
 
-test("O6: an interval ends when it is over, whichever way the wall clock is set meanwhile, also one of a year", () => {
+test("an interval ends when it is over, whichever way the wall clock is set meanwhile, also one of a year (O6)", () => {
   onMockedTime((tick, setClock) => {
     const fired = mock.fn();
     systemRuntime.wakeIn(1_000, fired);
@@ -101,7 +101,7 @@ test("O6: an interval ends when it is over, whichever way the wall clock is set 
   });
 });
 
-test("O4: a time that has passed is due now, and a cancelled timer never fires", () => {
+test("a time that has passed is due now, and a cancelled timer never fires (O4)", () => {
   onMockedTime((tick) => {
     const due = mock.fn();
     const dropped = mock.fn();

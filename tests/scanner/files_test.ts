@@ -49,13 +49,13 @@ const FLOWS = {
   "flows/(group)/d.js": flow("d"),
 } as const;
 
-test("D9: a folder gives every workflow below it, and its other modules are passed over", async (t) => {
+test("a folder gives every workflow below it, and its other modules are passed over (D9)", async (t) => {
   const { path, at } = projectOf(t, FLOWS);
   assert.deepEqual(await idsOf(at("flows")), ["b", "c", "d", "z"]);
   assert.deepEqual(await idsOf(join(relative(process.cwd(), path), "flows")), ["b", "c", "d", "z"]);
 });
 
-test("D9: files are imported one after another in ascending order of their paths, and each once", async (t) => {
+test("files are imported one after another in ascending order of their paths, and each once (D9)", async (t) => {
   const { at, url } = projectOf(t, FLOWS);
   await scan(at("flows"), at("flows/b.js"), at("flows/*.js"), url("flows/b.js"), import(url("flows/b.js")));
   assert.deepEqual(imported().slice(1).map((file) => basename(file)), ["d.js", "a.mjs", "c.js"]);
@@ -63,7 +63,7 @@ test("D9: files are imported one after another in ascending order of their paths
   assert.deepEqual(imported(), []);
 });
 
-test("D9: node_modules, dot folders, declarations and tests are passed over in folders and globs", async (t) => {
+test("node_modules, dot folders, declarations and tests are passed over in folders and globs (D9)", async (t) => {
   const broken = "throw new Error('imported')";
   const { at, write } = projectOf(t, {
     "flows/node_modules/pkg/a.js": broken,
@@ -85,7 +85,7 @@ test("D9: node_modules, dot folders, declarations and tests are passed over in f
   assert.deepEqual(await idsOf(at("flows/my_test.js")), ["named"], "a file that is named is taken");
 });
 
-test("D9: a glob is taken from the working directory, a file, folder or glob also as a file: URL", async (t) => {
+test("a glob is taken from the working directory, a file, folder or glob also as a file: URL (D9)", async (t) => {
   const { path, at, url } = projectOf(t, { ...FLOWS, "more/e.js": flow("e") });
   const here = relative(process.cwd(), path);
   assert.deepEqual(await idsOf(join(here, "flows/*.{js,mjs}")), ["b", "z"]);
@@ -97,7 +97,7 @@ test("D9: a glob is taken from the working directory, a file, folder or glob als
   assert.deepEqual(await idsOf(at("flows/(group)")), ["d"], "what exists is no pattern");
 });
 
-test("D9: one file that several links lead to is one module", async (t) => {
+test("one file that several links lead to is one module (D9)", async (t) => {
   const { at } = projectOf(t, { "flows/a.js": flow("a") });
   symlinkSync(at("flows/a.js"), at("flows/b.js"));
   symlinkSync(at("flows"), at("flows/loop"), "junction");
@@ -105,7 +105,7 @@ test("D9: one file that several links lead to is one module", async (t) => {
   assert.equal(imported().length, 1);
 });
 
-test("D9: a place that does not exist is named, with the closest one that does", async (t) => {
+test("a place that does not exist is named, with the closest one that does (D9)", async (t) => {
   const { path, at } = projectOf(t, FLOWS);
   const text = await faultOf(at("flow"));
   assert.ok(text.includes(`there is no file or folder ${JSON.stringify(at("flow"))}`), text);
@@ -120,7 +120,7 @@ test("D9: a place that does not exist is named, with the closest one that does",
   assert.match(await faultOf(at("flws/*.js")), /no file or folder .*flws".*did you mean "flows"/);
 });
 
-test("D9: a place that holds no workflow is named, with what was looked at", async (t) => {
+test("a place that holds no workflow is named, with what was looked at (D9)", async (t) => {
   const { at, write } = projectOf(t, {
     ...FLOWS,
     "none/readme.txt": "",
@@ -151,7 +151,7 @@ test("D9: a place that holds no workflow is named, with what was looked at", asy
   assert.match(await faultOf(), /no source was given; give a module/);
 });
 
-test("D9: what is no source is refused by its number, and a text that is no path with what to do", async () => {
+test("what is no source is refused by its number, and a text that is no path with what to do (D9)", async () => {
   class Flow {}
   assert.match(await faultOf({}, Flow), /source 2 is the class or function Flow; give a module/);
   const wrong = [undefined, null, 7] as unknown as readonly object[];
@@ -164,7 +164,7 @@ test("D9: what is no source is refused by its number, and a text that is no path
   assert.match(await faultOf(new URL("https://example.com/flow.ts")), /import it yourself/);
 });
 
-test("D9: all faults come at once: files that cannot be imported, promises, places and graphs, with the closest ids", async (t) => {
+test("all faults come at once: files that cannot be imported, promises, places and graphs, with the closest ids (D9)", async (t) => {
   const { at, url } = projectOf(t, {
     "flows/a_broken.js": "export const = 1;",
     "flows/b_throwing.js": "throw new Error('no such service');",
@@ -195,7 +195,7 @@ test("D9: all faults come at once: files that cannot be imported, promises, plac
   assert.equal(faults.length, 7, texts.join("\n"));
 });
 
-test("D9: a fault that shows in several places is told once", async (t) => {
+test("a fault that shows in several places is told once (D9)", async (t) => {
   const { at, url } = projectOf(t, { "a.js": flow("a", ["onyl"]), "b.js": "throw new Error('down')" });
   const module = await import(url("a.js"));
   assert.match(await faultOf(at("b.js"), at("b.js"), at("b*")), /b\.js cannot be imported: down/);
@@ -207,7 +207,7 @@ test("D9: a fault that shows in several places is told once", async (t) => {
   later.flow = newWorkflow("later");
 });
 
-test("D9: one graph id from two files fails naming both", async (t) => {
+test("one graph id from two files fails naming both (D9)", async (t) => {
   const { at, url } = projectOf(t, { "a.js": flow("same"), "b.js": flow("same") });
   const text = await faultOf(at("."));
   assert.ok(
@@ -216,7 +216,7 @@ test("D9: one graph id from two files fails naming both", async (t) => {
   );
 });
 
-test("D9, FC-40: a file loaded anew under a query replaces the workflow that it defined before", async (t) => {
+test("a file loaded anew under a query replaces the workflow that it defined before (D9, FC-40)", async (t) => {
   const { at, url, write } = projectOf(t, { "a.js": flow("hot") });
   const [old] = await scan(at("a.js"));
   // Bun leaves the query out of its stacks: a workflow is known there by its name.
@@ -235,7 +235,7 @@ function task(name: string, id: string, more: string): string {
     Vertex({ graph: Growing, id: "${id}", select: (s) => s.n, reduce: () => {}, ${MODULE} ${more} })(${name});`;
 }
 
-test("D9, FC-40: a module of tasks loaded anew replaces all that it had bound, what was renamed and what is gone", async (t) => {
+test("a module of tasks loaded anew replaces all that it had bound, what was renamed and what is gone (D9, FC-40)", async (t) => {
   const header = `import { Graph, Vertex, Workflow } from ${JSON.stringify(SUPERSTEP)};`;
   const { at, url, write } = projectOf(t, {
     "growing.js": `${header} import { z } from "zod";
@@ -255,14 +255,14 @@ test("D9, FC-40: a module of tasks loaded anew replaces all that it had bound, w
   assert.equal(first?.kind === "class" && first.cls.name, "Begin");
 });
 
-test("D9: what a CommonJS module exports is found under its default export", async (t) => {
+test("what a CommonJS module exports is found under its default export (D9)", async (t) => {
   const { url } = projectOf(t, { "a.js": flow("inner") });
   const { Flow } = await import(url("a.js"));
   assert.deepEqual(await idsOf({ default: { Flow } }), ["inner"]);
   assert.deepEqual(await idsOf({ default: Flow }), ["inner"]);
 });
 
-test("D9: a module that uses a class before it is defined is answered with where ids and thunks belong", async (t) => {
+test("a module that uses a class before it is defined is answered with where ids and thunks belong (D9)", async (t) => {
   const { at } = projectOf(t, {
     "early.js": "(() => {\nconst options = { to: B };\nconst B = class {};\nreturn [options, B];\n})();",
   });

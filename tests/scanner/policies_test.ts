@@ -18,7 +18,7 @@ function routesOf(flow: FlowClass): readonly string[] {
   return only(flow).handlers.map(({ route }) => route);
 }
 
-test("D3: a subclass inherits the policies of its parent, but not its bindings", () => {
+test("a subclass inherits the policies of its parent, but not its bindings (D3)", () => {
   @Retry({ maxAttempts: 4 })
   @Timeout({ attempt: "30s", total: "2m" })
   @OnError({ route: "only" })
@@ -36,7 +36,7 @@ test("D3: a subclass inherits the policies of its parent, but not its bindings",
   assert.equal(graphOf(flow).vertices.size, 1);
 });
 
-test("D3: an own stack of handlers replaces the parent's, also when it only pauses", () => {
+test("an own stack of handlers replaces the parent's, also when it only pauses (D3)", () => {
   @OnError({ route: "only", match: TypeError })
   @OnError({ route: "only" })
   class Base extends Echo {}
@@ -49,7 +49,7 @@ test("D3: an own stack of handlers replaces the parent's, also when it only paus
   assert.equal(only(aloneIn(Base)).handlers.length, 2);
 });
 
-test("D3: a policy with a graph holds for that graph only, one without for every binding", () => {
+test("a policy with a graph holds for that graph only, one without for every binding (D3)", () => {
   const first = newWorkflow("first");
   const second = newWorkflow("second");
   @Vertex({ graph: first, id: "only", entry: true, finish: true, ...PLAIN })
@@ -70,7 +70,7 @@ test("D3: a policy with a graph holds for that graph only, one without for every
   assert.ok(Twice);
 });
 
-test("D9: the same policy twice on one class for one graph is a build error", () => {
+test("the same policy twice on one class for one graph is a build error (D9)", () => {
   @Retry({ maxAttempts: 2 })
   @Retry({ maxAttempts: 3 })
   class Two extends Echo {}
@@ -85,7 +85,7 @@ test("D9: the same policy twice on one class for one graph is a build error", ()
   assert.throws(() => graphOf(aloneIn(TwoLimits)), { name: "BuildError", op: "@Timeout" });
 });
 
-test("D9: a policy whose thunk leads to no workflow is a build error that names the class", () => {
+test("a policy whose thunk leads to no workflow is a build error that names the class (D9)", () => {
   const nowhere = (() => undefined) as never;
   @Retry({ graph: nowhere, maxAttempts: 2 })
   class Lost extends Echo {}
@@ -96,7 +96,7 @@ test("D9: a policy whose thunk leads to no workflow is a build error that names 
   });
 });
 
-test("D9: the invalid numbers of a policy are reported when its vertex is built", () => {
+test("the invalid numbers of a policy are reported when its vertex is built (D9)", () => {
   @Retry({ maxAttempts: 0 })
   class Never extends Echo {}
   assert.throws(() => graphOf(aloneIn(Never)), { name: "BuildError", message: /retry\.maxAttempts is 0/ });
@@ -118,7 +118,7 @@ function family() {
   return { Base: Base as typeof Echo, B1, B2, B3, Sibling };
 }
 
-test("D3, FC-38: what a class has does not depend on its subclasses, nor on the order of compiling them, twice", () => {
+test("what a class has does not depend on its subclasses, nor on the order of compiling them, twice (D3, FC-38)", () => {
   const expected = {
     Base: { attempts: 2, handlers: 0 },
     B1: { attempts: 5, handlers: 1 },
@@ -146,7 +146,7 @@ test("D3, FC-38: what a class has does not depend on its subclasses, nor on the 
   }
 });
 
-test("FC-38: an undecorated subclass of a bound class is not bound", () => {
+test("an undecorated subclass of a bound class is not bound (FC-38)", () => {
   const flow = newWorkflow("flow");
   @Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })
   class Bound extends Echo {}
@@ -156,7 +156,7 @@ test("FC-38: an undecorated subclass of a bound class is not bound", () => {
   assert.notEqual(source.cls, Plain);
 });
 
-test("FC-38: policies pass through mixins, each application on its own", () => {
+test("policies pass through mixins, each application on its own (FC-38)", () => {
   const retrying = (maxAttempts: number) => (base: typeof Echo) => {
     @Retry({ maxAttempts })
     class Retrying extends base {}
@@ -170,7 +170,7 @@ test("FC-38: policies pass through mixins, each application on its own", () => {
   assert.equal(only(aloneIn(class extends Echo {})).retry.maxAttempts, 1);
 });
 
-test("D3: a task is bound again by a subclass, or by a second @Vertex for another graph", () => {
+test("a task is bound again by a subclass, or by a second @Vertex for another graph (D3)", () => {
   const sales = newWorkflow("sales");
   const support = newWorkflow("support");
   @Vertex({ graph: sales, id: "draft", entry: true, finish: true, ...PLAIN })

@@ -19,7 +19,7 @@ function faultsOf(flow: FlowClass): readonly string[] {
   return [];
 }
 
-test("D8: a workflow class and a builder give the same graph", () => {
+test("a workflow class and a builder give the same graph (D8)", () => {
   const { Approval, Draft, Review, ReviewVerdict, Send, Ticket } = approval;
   const graph = graphOf(Approval);
   const plain = { select: () => wrong(""), reduce: () => {} };
@@ -34,7 +34,7 @@ test("D8: a workflow class and a builder give the same graph", () => {
   assert.equal(canonicalForm(graph), canonicalForm(built));
 });
 
-test("D8: everything that the decorators say reaches the compiled graph", () => {
+test("everything that the decorators say reaches the compiled graph (D8)", () => {
   const { vertices, schema, entry, finishes } = graphOf(approval.Approval);
   const draft = vertices.get("draft");
   assert.deepEqual(draft?.retry, {
@@ -56,7 +56,7 @@ test("D8: everything that the decorators say reaches the compiled graph", () => 
   assert.deepEqual([...finishes], ["send", "ticket"]);
 });
 
-test("D5, D6: each and join reach the compiled graph", () => {
+test("each and join reach the compiled graph (D5, D6)", () => {
   const flow = newWorkflow("flow");
   @Vertex({ graph: flow, id: "a", entry: true, to: ["b", "b"], each: (s) => [s.n], reduce: () => {} })
   class A extends Echo {}
@@ -70,14 +70,14 @@ test("D5, D6: each and join reach the compiled graph", () => {
   assert.equal(vertices.get("b")?.join, "all");
 });
 
-test("D9, FC-40: ids and thunks work for modules that import each other", async () => {
+test("ids and thunks work for modules that import each other (D9, FC-40)", async () => {
   assert.deepEqual([...graphOf(barrel.One).vertices.keys()], ["one"]);
   assert.deepEqual([...graphOf(barrel.Two).vertices.keys()], ["two"]);
   assert.deepEqual(graphOf(barrel.Two).vertices.get("two")?.handlers, [{ route: "two", match: RangeError }]);
   assert.deepEqual((await scan(import("./fixtures/two.ts"))).map(({ id }) => id), ["one", "two"]);
 });
 
-test("D9: scan returns every workflow that modules export or that their tasks are bound into, in id order", async () => {
+test("scan returns every workflow that modules export or that their tasks are bound into, in id order (D9)", async () => {
   const found = await scan(barrel, Promise.resolve(approval));
   assert.deepEqual(found.map(({ id, workflow }) => [id, workflow]), [
     ["approval", approval.Approval],
@@ -91,7 +91,7 @@ test("D9: scan returns every workflow that modules export or that their tasks ar
   ]);
 });
 
-test("D9: scan reports the faults of all workflows at once", async () => {
+test("scan reports the faults of all workflows at once (D9)", async () => {
   const lost = aloneIn(class extends Echo {}, "lost");
   Vertex({ graph: lost, id: "island", ...PLAIN })(class Island extends Echo {});
   const astray = newWorkflow("astray");
@@ -111,7 +111,7 @@ test("D9: scan reports the faults of all workflows at once", async () => {
   );
 });
 
-test("D9: the faults of one workflow come all at once; a vertex that could not be added is reported once", () => {
+test("the faults of one workflow come all at once; a vertex that could not be added is reported once (D9)", () => {
   const flow = newWorkflow("flow");
   const add = (id: string, more: object) =>
     Vertex({ graph: flow, id, ...PLAIN, ...as<Record<never, never>>(more) })(class extends Echo {});
@@ -125,7 +125,7 @@ test("D9: the faults of one workflow come all at once; a vertex that could not b
   assert.match(faults[2] ?? "", /unknown vertex "nowhere"/);
 });
 
-test("D9: lists that are none are refused by name, for callers without types", () => {
+test("lists that are none are refused by name, for callers without types (D9)", () => {
   const flow = newWorkflow("flow");
   const more = { to: 7, waits: "verdict", route: { pick: () => "a" } };
   Vertex({ graph: flow, id: "a", entry: true, finish: true, ...PLAIN, ...as<Record<never, never>>(more) })(
@@ -137,7 +137,7 @@ test("D9: lists that are none are refused by name, for callers without types", (
   assert.match(faults[2] ?? "", /addConditionalEdge: vertex a of graph flow: targets is undefined/);
 });
 
-test("D8: a workflow has one entry and at least one finish", () => {
+test("a workflow has one entry and at least one finish (D8)", () => {
   const none = newWorkflow("none");
   Vertex({ graph: none, id: "a", ...PLAIN })(class extends Echo {});
   assert.deepEqual(faultsOf(none).map((m) => /graph \w+ has no (\w+)/.exec(m)?.[1]), ["entry", "finish"]);
@@ -146,13 +146,13 @@ test("D8: a workflow has one entry and at least one finish", () => {
   assert.match(faultsOf(two).join("\n"), /workflow Flow \(graph flow\) has 2 entries: only, other; mark one/);
 });
 
-test("D9: a workflow without vertices says that their modules have to be imported", () => {
+test("a workflow without vertices says that their modules have to be imported (D9)", () => {
   const faults = faultsOf(newWorkflow("empty"));
   assert.equal(faults.length, 1);
   assert.match(faults[0] ?? "", /no task is bound into workflow Flow \(graph empty\); import the modules/);
 });
 
-test("D9: a class without @Graph, with two, or that is undefined is no workflow", () => {
+test("a class without @Graph, with two, or that is undefined is no workflow (D9)", () => {
   class Bare extends Workflow(State) {}
   assert.throws(() => graphOf(Bare), {
     name: "BuildError",
@@ -170,12 +170,12 @@ test("D9: a class without @Graph, with two, or that is undefined is no workflow"
   });
 });
 
-test("D9: the id of a graph is checked like that of a builder", () => {
+test("the id of a graph is checked like that of a builder (D9)", () => {
   const flow = newWorkflow("not an id");
   assert.match(faultsOf(flow).join("\n"), /graph's id is "not an id"/);
 });
 
-test("BLD-07, D9: an id that two classes of one module bind is a fault that names both and where they are", () => {
+test("an id that two classes of one module bind is a fault that names both and where they are (BLD-07, D9)", () => {
   const flow = newWorkflow("flow");
   Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })(class First extends Echo {});
   Vertex({ graph: flow, id: "only", ...PLAIN })(class Second extends Echo {});
@@ -187,7 +187,7 @@ test("BLD-07, D9: an id that two classes of one module bind is a fault that name
   });
 });
 
-test("BLD-07: one class that binds one id twice is a fault, not a reload", () => {
+test("one class that binds one id twice is a fault, not a reload (BLD-07)", () => {
   const flow = newWorkflow("flow");
   class Echoes extends Echo {}
   Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })(Echoes);
@@ -195,7 +195,7 @@ test("BLD-07: one class that binds one id twice is a fault, not a reload", () =>
   assert.throws(() => graphOf(flow), { name: "DuplicateVertexError" });
 });
 
-test("BLD-07: two classes without a name that bind one id are a fault, not a reload", () => {
+test("two classes without a name that bind one id are a fault, not a reload (BLD-07)", () => {
   const flow = newWorkflow("flow");
   for (const base of [Echo, class Other extends Echo {}]) {
     Vertex({ graph: flow, id: "only", entry: true, finish: true, ...PLAIN })(class extends base {});
@@ -209,7 +209,7 @@ function evaluate(flow: FlowClass, module: string, label: string) {
   return Task;
 }
 
-test("D9, FC-40: a vertex bound again from the same module replaces the old one", () => {
+test("a vertex bound again from the same module replaces the old one (D9, FC-40)", () => {
   const flow = newWorkflow("flow");
   evaluate(flow, "file:///app/task.ts", "old");
   const newest = evaluate(flow, "file:///app/task.ts?t=1730000000", "new");
@@ -218,7 +218,7 @@ test("D9, FC-40: a vertex bound again from the same module replaces the old one"
   assert.ok(vertex?.task.kind === "class" && vertex.task.cls === newest);
 });
 
-test("D9: a vertex bound again from another module is a fault that names both", () => {
+test("a vertex bound again from another module is a fault that names both (D9)", () => {
   const flow = newWorkflow("flow");
   evaluate(flow, "file:///app/task.ts", "one");
   evaluate(flow, "file:///app/copy.ts", "other");
@@ -228,7 +228,7 @@ test("D9: a vertex bound again from another module is a fault that names both", 
   );
 });
 
-test("FC-40: a task module that is evaluated again replaces its binding", async () => {
+test("a task module that is evaluated again replaces its binding (FC-40)", async () => {
   const { Reloading } = await import("./fixtures/reloading.ts");
   const path = `./fixtures/reloaded${import.meta.url.slice(-3)}`;
   const first = await import(`${path}?t=1`);
@@ -244,7 +244,7 @@ function workflow(module: string) {
   return flow;
 }
 
-test("D9: of one graph id, the same module's newer class replaces, another module's is a fault that names both", async () => {
+test("of one graph id, the same module's newer class replaces, another module's is a fault that names both (D9)", async () => {
   const old = workflow("file:///app/orders.ts?t=1");
   const reloaded = workflow("file:///app/orders.ts?t=2");
   const found = await scan({ old }, { reloaded });
@@ -259,7 +259,7 @@ test("D9: of one graph id, the same module's newer class replaces, another modul
   );
 });
 
-test("D9, FC-40: a thunk that leads nowhere yet is named when its graph is faulty for it, and taken once it leads on", () => {
+test("a thunk that leads nowhere yet is named when its graph is faulty for it, and taken once it leads on (D9, FC-40)", () => {
   const flow = aloneIn(class extends Echo {});
   const later: { flow?: FlowClass } = {};
   @Vertex({ graph: () => as<FlowClass>(later.flow), id: "late", ...PLAIN })
@@ -277,7 +277,7 @@ test("D9, FC-40: a thunk that leads nowhere yet is named when its graph is fault
   assert.deepEqual(faultsOf(flow).filter((m) => /late/i.test(m) && !/unreachable/.test(m)), []);
 });
 
-test("D9, FC-40: compiling while a thunk's class is still in its dead zone names the task", () => {
+test("compiling while a thunk's class is still in its dead zone names the task (D9, FC-40)", () => {
   const flow = newWorkflow("flow");
   Vertex({ graph: flow, id: "first", entry: true, to: "last", ...PLAIN })(class extends Echo {});
   Vertex({ graph: () => Late, id: "last", finish: true, ...PLAIN })(class Task extends Echo {});
@@ -286,7 +286,7 @@ test("D9, FC-40: compiling while a thunk's class is still in its dead zone names
   assert.deepEqual(faultsOf(flow), []);
 });
 
-test("D9: scan reports an exported task whose thunk leads nowhere, and an export that is not defined yet", async () => {
+test("scan reports an exported task whose thunk leads nowhere, and an export that is not defined yet (D9)", async () => {
   const later: { flow?: FlowClass } = {};
   @Vertex({ graph: () => as<FlowClass>(later.flow), id: "only", ...PLAIN })
   class Late extends Echo {}
@@ -305,7 +305,7 @@ test("D9: scan reports an exported task whose thunk leads nowhere, and an export
   });
 });
 
-test("FC-37: a class or a workflow without an id is refused, never named after its class", () => {
+test("a class or a workflow without an id is refused, never named after its class (FC-37)", () => {
   const flow = newWorkflow("flow");
   const id = as<string>(undefined);
   Vertex({ graph: flow, id, entry: true, finish: true, ...PLAIN })(class Nameable extends Echo {});
@@ -316,7 +316,7 @@ test("FC-37: a class or a workflow without an id is refused, never named after i
   assert.match(faultsOf(Named)[0] ?? "", /graph's id is undefined/);
 });
 
-test("D9: a graph does not depend on the order in which its modules were loaded", () => {
+test("a graph does not depend on the order in which its modules were loaded (D9)", () => {
   const build = (ids: readonly string[]) => {
     const flow = newWorkflow("flow");
     for (const id of ids) {
@@ -331,7 +331,7 @@ test("D9: a graph does not depend on the order in which its modules were loaded"
   assert.deepEqual([...forth.vertices.keys()], [...back.vertices.keys()]);
 });
 
-test("D9: what a thing is does not depend on instanceof: classes of another realm's shape are scanned by their records", async () => {
+test("what a thing is does not depend on instanceof: classes of another realm's shape are scanned by their records (D9)", async () => {
   const flow = aloneIn(class extends Echo {}, "shape");
   Object.defineProperty(flow, Symbol.hasInstance, { value: () => false });
   assert.deepEqual((await scan({ flow })).map(({ id }) => id), ["shape"]);

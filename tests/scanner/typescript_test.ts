@@ -25,7 +25,7 @@ function writeFlows(folder: string): void {
 }
 
 if (HOST !== "node") {
-  test("D2, D9: a folder of TypeScript files is scanned and runs", async (t) => {
+  test("a folder of TypeScript files is scanned and runs (D2, D9)", async (t) => {
     const { at, remove } = project({});
     t.after(remove);
     writeFlows(at("flows"));
@@ -42,14 +42,14 @@ if (HOST !== "node") {
 
 if (HOST === "node") {
   for (const type of ["module", "commonjs"]) {
-    test(`D2, D9: a folder of TypeScript files is scanned and runs where tsx is installed, in a project of type ${type}`, async (t) => {
+    test(`a folder of TypeScript files is scanned and runs where tsx is installed, in a project of type ${type} (D2, D9)`, async (t) => {
       const { status, stdout, stderr } = await scanned(t, type, ["superstep", "zod", "tsx"]);
       assert.equal(status, 0, stderr);
       assert.deepEqual(JSON.parse(stdout), PATH);
     });
   }
 
-  test("D9: TypeScript files on Node without tsx are a fault that says what to install, once", async (t) => {
+  test("TypeScript files on Node without tsx are a fault that says what to install, once (D9)", async (t) => {
     const { status, stderr } = await scanned(t, "module", ["superstep", "zod"]);
     assert.equal(status, 1);
     assert.equal(stderr.match(/npm install --save-dev tsx/g)?.length, 1, stderr);

@@ -84,7 +84,7 @@ const places: Readonly<Record<string, Place>> = {
 };
 
 for (const [place, { prefix, op, read }] of Object.entries(places)) {
-  test(`STR-14, STR-16, STR-21, STR-22: a ${place} that was tampered with is a StoreError of ${op}, whatever is there`, async () => {
+  test(`a ${place} that was tampered with is a StoreError of ${op}, whatever is there (STR-14, STR-16, STR-21, STR-22)`, async () => {
     await withRun(async (store, raw, epoch) => {
       const entry = (await allEntries(raw)).find(({ key }) => key[1] === prefix);
       const key = (entry?.key ?? ["ss1", "t", "run"]) as Key;
@@ -98,7 +98,7 @@ for (const [place, { prefix, op, read }] of Object.entries(places)) {
   });
 }
 
-test("STR-14, STR-21: a record or a chunk that is missing is a StoreError, not a shorter history", async () => {
+test("a record or a chunk that is missing is a StoreError, not a shorter history (STR-14, STR-21)", async () => {
   for (const [prefix, op] of [["r", "range"], ["b", "range"]] as const) {
     await withRun(async (store, raw) => {
       const found = (await allEntries(raw)).find(({ key }) => key[1] === prefix);
@@ -109,7 +109,7 @@ test("STR-14, STR-21: a record or a chunk that is missing is a StoreError, not a
   }
 });
 
-test("STR-26, STORE-7: a file that cannot be opened yields no store but a StoreError of open", async () => {
+test("a file that cannot be opened yields no store but a StoreError of open (STR-26, STORE-7)", async () => {
   const folder = await temporaryFolder();
   try {
     const error = await rejects(denoKv(`${folder.path}/no/such/folder/store.db`), "STORE", { op: "open" });
@@ -120,7 +120,7 @@ test("STR-26, STORE-7: a file that cannot be opened yields no store but a StoreE
   }
 });
 
-test("S3: a system without a native build of @deno/kv is told what else there is", () => {
+test("a system without a native build of @deno/kv is told what else there is (S3)", () => {
   const causes = [
     new Error("No default napi interface, provide one via the 'napi' option.", {
       cause: new Error("Cannot find module"),
@@ -136,7 +136,7 @@ test("S3: a system without a native build of @deno/kv is told what else there is
   }
 });
 
-test("S3: a locked file and one of another kind are told apart, without the driver's words", () => {
+test("a locked file and one of another kind are told apart, without the driver's words (S3)", () => {
   const locked = openFault("x.db", new Error("database is locked\n\nCaused by:\n Error code 5"));
   assert.match(locked.message, /"x\.db" is locked by another program; close/);
   const foreign = openFault("x.db", new Error("file is not a database\n\nStack backtrace:\n 0: <unknown>"));
@@ -144,11 +144,11 @@ test("S3: a locked file and one of another kind are told apart, without the driv
   for (const { message } of [locked, foreign]) assert.doesNotMatch(message, /Error code|backtrace/);
 });
 
-test("S3: fewer checks than an append needs are refused when the store is opened", async () => {
+test("fewer checks than an append needs are refused when the store is opened (S3)", async () => {
   for (const maxChecks of [0, 9, NaN]) await rejects(denoKv("x.db", { maxChecks }), "STORE", { op: "open" });
 });
 
-test("S3: nothing that an append needs is above the driver's limits, for it was measured before", async () => {
+test("nothing that an append needs is above the driver's limits, for it was measured before (S3)", async () => {
   await withRun(async (store, raw) => {
     const at = (await store.tail("run"))!.position;
     const long = "n".repeat(500);
@@ -180,7 +180,7 @@ test("S3: nothing that an append needs is above the driver's limits, for it was 
   });
 });
 
-test("S3: the file is opened with what the host has", async () => {
+test("the file is opened with what the host has (S3)", async () => {
   const folder = await temporaryFolder();
   try {
     const { kv, maxChecks } = await openDriver(`${folder.path}/store.db`);

@@ -27,7 +27,7 @@ function run(runtime: RuntimeName, file: string, args: readonly string[]): Promi
 const PROCESSES = ["a", "b", "c", "d"];
 const EACH = 250;
 
-test("S4, STR-05: 4 processes append 500 records each to one file, shared and separate, and all are accounted for", async () => {
+test("4 processes append 500 records each to one file, shared and separate, and all are accounted for (S4, STR-05)", async () => {
   const folder = await temporaryFolder();
   try {
     const path = `${folder.path}/store.db`;
@@ -53,7 +53,7 @@ test("S4, STR-05: 4 processes append 500 records each to one file, shared and se
   }
 });
 
-test("S3: what one runtime wrote the others read and go on with, in every order of two", async () => {
+test("what one runtime wrote the others read and go on with, in every order of two (S3)", async () => {
   const folder = await temporaryFolder();
   try {
     const turns: readonly RuntimeName[] = ["deno", "bun", "node", "deno", "node", "bun", "deno"];

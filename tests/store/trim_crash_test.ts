@@ -45,7 +45,7 @@ async function reads(store: Store, runId: string, epoch: string): Promise<void> 
   assert.ok(sameBytes((await store.tail(runId))?.mailbox?.value, noise(100_000, 4)));
 }
 
-test("STORE-9, H4: a trim stopped between any two commits is not to be seen or is whole, and trimming again finishes it", async () => {
+test("a trim stopped between any two commits is not to be seen or is whole, and trimming again finishes it (STORE-9, H4)", async () => {
   await inLab(async ({ dying, open, raw }) => {
     const reader = await open();
     const lengths = new Set<number>();
@@ -89,7 +89,7 @@ test("STORE-9, H4: a trim stopped between any two commits is not to be seen or i
   });
 });
 
-test("H4: a purge finishes what a trim that was stopped has left, and a run begun anew has its whole history", async () => {
+test("a purge finishes what a trim that was stopped has left, and a run begun anew has its whole history (H4)", async () => {
   await inLab(async ({ dying, open, raw }) => {
     const reader = await open();
     await atEveryCommit(async (n, phase) => {
@@ -107,7 +107,7 @@ test("H4: a purge finishes what a trim that was stopped has left, and a run begu
   });
 });
 
-test("H4: a trim that loses its run to a purge, whenever that comes, leaves nothing behind and harms no run begun anew", async () => {
+test("a trim that loses its run to a purge, whenever that comes, leaves nothing behind and harms no run begun anew (H4)", async () => {
   await inLab(async ({ open, raw }) => {
     const other = await open();
     let fresh = 0;
@@ -138,7 +138,7 @@ test("H4: a trim that loses its run to a purge, whenever that comes, leaves noth
   });
 });
 
-test("STORE-6, H4: a cut that a trimmer left as it ended, its run purged just before, is none of the run begun anew", async () => {
+test("a cut that a trimmer left as it ended, its run purged just before, is none of the run begun anew (STORE-6, H4)", async () => {
   await inLab(async ({ open, raw }) => {
     const other = await open();
     const at = await grow(other, "run");
@@ -159,7 +159,7 @@ test("STORE-6, H4: a cut that a trimmer left as it ended, its run purged just be
   });
 });
 
-test("H4: a purge that was left in the middle is finished by a later purge of any run, by a sweep and by a new owner", async () => {
+test("a purge that was left in the middle is finished by a later purge of any run, by a sweep and by a new owner (H4)", async () => {
   await inLab(async ({ dying, open, raw }) => {
     const other = await open();
     const minute = 61_000;

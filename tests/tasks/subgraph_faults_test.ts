@@ -41,7 +41,7 @@ function failureOf(result: RunResult<State>) {
   return failed!.failure;
 }
 
-test("O5, FC-20: a cancellation reaches bodies two levels deep with its own reason, and ends every run", async () => {
+test("a cancellation reaches bodies two levels deep with its own reason, and ends every run (O5, FC-20)", async () => {
   for (const [how, most] of [["cancel", 100], ["deadline", 20_100], ["elsewhere", 1_100]] as const) {
     const { lab, home } = setup();
     const ends: string[] = [];
@@ -71,7 +71,7 @@ test("O5, FC-20: a cancellation reaches bodies two levels deep with its own reas
   }
 });
 
-test("O5: a paused run takes along those two levels deep, and their waits take no answer any more", async () => {
+test("a paused run takes along those two levels deep, and their waits take no answer any more (O5)", async () => {
   const { lab, home, move } = setup();
   const { deep, child, parent } = tower(lab, home, ASKING);
   const paused = await lab.drive(home().runner(parent).run(INPUT, { runId: "p" }));
@@ -84,7 +84,7 @@ test("O5: a paused run takes along those two levels deep, and their waits take n
   await lab.fails(home().runner(parent).answer("p", openId(paused, "ok"), true), "AnswerError");
 });
 
-test("E11: an abort lets every run go, to be gone on with in another process; nothing that was done is done again", async () => {
+test("an abort lets every run go, to be gone on with in another process; nothing that was done is done again (E11)", async () => {
   const { lab, home, move } = setup();
   const ends: string[] = [];
   const controller = new AbortController();
@@ -108,7 +108,7 @@ test("E11: an abort lets every run go, to be gone on with in another process; no
   assert.deepEqual([lab.count("f"), lab.count("g")], [1, 2]);
 });
 
-test("O3: a timeout of the vertex lets the run go, and the next attempt goes on where it stood", async () => {
+test("a timeout of the vertex lets the run go, and the next attempt goes on where it stood (O3)", async () => {
   const { lab, home } = setup();
   const ends: string[] = [];
   const child = lab.graph({
@@ -262,7 +262,7 @@ test("Subgraph: a run that somebody else goes on with at the same moment is foll
   }
 });
 
-test("H2: a vertex that selects another input after an update does not take over the run of the old one", async () => {
+test("a vertex that selects another input after an update does not take over the run of the old one (H2)", async () => {
   const { lab, home } = setup();
   const child = lab.graph({ c: ASKING }, { id: "child" });
   const spec = nested(home, child);
@@ -280,7 +280,7 @@ test("H2: a vertex that selects another input after an update does not take over
 
 for (const n of [1, 2, 10]) {
   for (const pausing of [false, true]) {
-    test(`FC-23: a run in a vertex makes exactly ${n} steps of its own${pausing ? ", over pauses and restarts" : ""}, then its budget fails the vertex; a larger one goes on`, async () => {
+    test(`a run in a vertex makes exactly ${n} steps of its own${pausing ? ", over pauses and restarts" : ""}, then its budget fails the vertex; a larger one goes on (FC-23)`, async () => {
       const { lab, home, move } = setup();
       let budget = n;
       const child = lab.graph({
@@ -322,7 +322,7 @@ for (const n of [1, 2, 10]) {
   }
 }
 
-test("FC-36: five hundred runs in vertices under one signal leave no listener on it", async () => {
+test("five hundred runs in vertices under one signal leave no listener on it (FC-36)", async () => {
   const { lab, home } = setup();
   const child = lab.graph({ c: { body: () => 0 } }, { id: "child" });
   const parent = lab.graph({

@@ -66,7 +66,7 @@ async function paused(store: Store = memoryStore(), top: Parameters<typeof neste
 const GOES_ON = [0, 0, 2];
 const ANEW = [1, 1, 2];
 
-test("H2: a fork with another state goes on with a run whose input stays the same, and begins one anew that gets another", async () => {
+test("a fork with another state goes on with a run whose input stays the same, and begins one anew that gets another (H2)", async () => {
   const p = await paused();
   const same = await p.runner().fork("p", p.at, { state: (s) => void (s.out.other = 1) });
   assert.deepEqual(await p.through(same.runId), GOES_ON);
@@ -85,7 +85,7 @@ test("H2: a fork with another state goes on with a run whose input stays the sam
   assert.equal((await p.lab.store.list({})).rows.length, 3 * 3 - 1);
 });
 
-test("H2: a run that is begun anew in a fork begins once, wherever a crash hits", async () => {
+test("a run that is begun anew in a fork begins once, wherever a crash hits (H2)", async () => {
   for (let write = 1, isOver = false; !isOver; write++) {
     const p = await paused();
     const { runId } = await p.runner().fork("p", p.at, { state: (s) => void (s.out.seed = 1), runId: "f" });
@@ -113,7 +113,7 @@ test("H2: a run that is begun anew in a fork begins once, wherever a crash hits"
   }
 });
 
-test("H2: after an update that gives the vertex another input, a fork begins its run anew, as the refusal advises", async () => {
+test("after an update that gives the vertex another input, a fork begins its run anew, as the refusal advises (H2)", async () => {
   const p = await paused();
   await p.runner().update("p", (s) => void (s.out.seed = 2));
   await p.runner().answer("p", openId(p.result, "ok"), "yes");
@@ -123,7 +123,7 @@ test("H2: after an update that gives the vertex another input, a fork begins its
   assert.deepEqual(await p.through(runId), ANEW);
 });
 
-test("H2: a fork of a failed run keeps what was done below it, and retries what failed there", async () => {
+test("a fork of a failed run keeps what was done below it, and retries what failed there (H2)", async () => {
   const lab = new Lab();
   const home = house(lab);
   let broken = true;
@@ -150,7 +150,7 @@ test("H2: a fork of a failed run keeps what was done below it, and retries what 
   assert.deepEqual([lab.count("c"), lab.count("d")], [1, 4]);
 });
 
-test("H2: runs that went on alone after a crash are where they came to, also when nothing of their vertex was recorded", async () => {
+test("runs that went on alone after a crash are where they came to, also when nothing of their vertex was recorded (H2)", async () => {
   const lab = new Lab();
   const last = gate();
   const { store, kill } = mortal(lab.store);
@@ -188,14 +188,14 @@ test("H2: runs that went on alone after a crash are where they came to, also whe
   assert.deepEqual(await Promise.all(rows.map((row) => stored(lab.store, row.runId))), before);
 });
 
-test("H2, H4: where what works for a run is purged, a fork begins it anew", async () => {
+test("where what works for a run is purged, a fork begins it anew (H2, H4)", async () => {
   const p = await paused();
   await p.lab.store.purge(p.childOf("p"));
   const { runId } = await p.runner().fork("p", p.at);
   assert.deepEqual(await p.through(runId), ANEW);
 });
 
-test("H2, H4: where the history of what works for a run is cut off at that moment, a fork begins it anew, and says so", async () => {
+test("where the history of what works for a run is cut off at that moment, a fork begins it anew, and says so (H2, H4)", async () => {
   const lab = new Lab();
   const home = house(lab);
   const child = lab.graph({
@@ -223,7 +223,7 @@ test("H2, H4: where the history of what works for a run is cut off at that momen
   assert.deepEqual([status.parent, status.step], [undefined, 0]);
 });
 
-test("H2, H4: a history that was cut off before the fork point, with its beginning, is enough", async () => {
+test("a history that was cut off before the fork point, with its beginning, is enough (H2, H4)", async () => {
   const lab = new Lab();
   const home = house(lab);
   const child = lab.graph({
@@ -248,7 +248,7 @@ test("H2, H4: a history that was cut off before the fork point, with its beginni
   assert.match(error.message, /no longer stored/);
 });
 
-test("H2: records that do not tell where their caller was, as older ones, let a fork begin what works for it anew, and say so", async () => {
+test("records that do not tell where their caller was, as older ones, let a fork begin what works for it anew, and say so (H2)", async () => {
   const inner = memoryStore();
   const older: Store = aroundStore(inner, (call) => {
     if (call.op !== "append") return call.apply();
@@ -262,7 +262,7 @@ test("H2: records that do not tell where their caller was, as older ones, let a 
   assert.equal(p.lab.warnings.length, 1);
 });
 
-test("H2: another fork under the id of one that was never finished is refused until what is left of it is purged", async () => {
+test("another fork under the id of one that was never finished is refused until what is left of it is purged (H2)", async () => {
   const p = await paused();
   await p.runner().answer("p", openId(p.result, "ok"), "yes");
   await finish(p.lab, p.runner(), "p");

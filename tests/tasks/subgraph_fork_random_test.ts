@@ -87,7 +87,7 @@ function grown(lab: Lab, chance: Chance) {
 }
 
 for (const seed of seedsOf(effort(4, 10))) {
-  test(`FC-25: forks at every revision of workflows by chance go on where every run below was at that moment (seed ${seed})`, async () => {
+  test(`forks at every revision of workflows by chance go on where every run below was at that moment (seed ${seed}) (FC-25)`, async () => {
     const chance = new Chance(seed);
     const { store, written } = noting(chance);
     const lab = new Lab(store);

@@ -48,7 +48,7 @@ async function answer(lab: Lab, runner: Runner<State>, runId: string, item: numb
   return await finish(lab, runner, runId);
 }
 
-test("H2, FC-25: two levels deep and in a map, a fork goes on with every run where it stood; no source changes", async () => {
+test("two levels deep and in a map, a fork goes on with every run where it stood; no source changes (H2, FC-25)", async () => {
   const lab = new Lab();
   const { runner } = tower(lab);
   await lab.drive(runner().run(INPUT, { runId: "p" }));
@@ -90,7 +90,7 @@ test("H2, FC-25: two levels deep and in a map, a fork goes on with every run whe
   assert.deepEqual(await Promise.all(ids.map((id) => stored(lab.store, id))), before);
 });
 
-test("H2, FC-25: a fork that is stopped at any write, and made again, leaves every run once, and goes on as if nothing had been", async () => {
+test("a fork that is stopped at any write, and made again, leaves every run once, and goes on as if nothing had been (H2, FC-25)", async () => {
   const store = memoryStore();
   const lab = new Lab(store);
   const { parent, runner } = tower(lab);
@@ -139,7 +139,7 @@ test("H2, FC-25: a fork that is stopped at any write, and made again, leaves eve
   assert.deepEqual(await Promise.all(sources.map((id) => stored(store, id))), before);
 });
 
-test("T2, H2: answers that are handed down in a fork keep the order in which they were recorded", async () => {
+test("answers that are handed down in a fork keep the order in which they were recorded (T2, H2)", async () => {
   const lab = new Lab();
   const home = house(lab);
   const Other = defineWait("other", z.string());
@@ -161,7 +161,7 @@ test("T2, H2: answers that are handed down in a fork keep the order in which the
   }
 });
 
-test("H2: a run that fails in a fork beside an open wait fails the vertex, at whatever revision it does", async () => {
+test("a run that fails in a fork beside an open wait fails the vertex, at whatever revision it does (H2)", async () => {
   const lab = new Lab();
   const home = house(lab);
   let records = 0;

@@ -45,6 +45,6 @@ async function received(ctx: TaskContext): Promise<void> {
   void [short, text];
 }
 
-test("I2: answers are typed by their definition, as they are given and as they are received", () => {
+test("answers are typed by their definition, as they are given and as they are received (I2)", () => {
   for (const snippet of [given, received]) assert.equal(typeof snippet, "function");
 });

@@ -303,7 +303,7 @@ function builderTypes(builder: GraphBuilder<State>): void {
   void [graph, scanned, other];
 }
 
-test("D4: accepted and refused bindings type-check as marked, and none of them runs anything at definition", () => {
+test("accepted and refused bindings type-check as marked, and none of them runs anything at definition (D4)", () => {
   const declared = [
     ...[Full, ReturnsState, IgnoresOutput, Mapped, MappedReadonly, Routes, Ends, MayEnd, Synchronous],
     ...[

@@ -38,6 +38,6 @@ async function durations(ctx: TaskContext, fromOutside: string, seconds: number)
   void [accepted, retry];
 }
 
-test("D9: a duration with a typing error does not compile", () => {
+test("a duration with a typing error does not compile (D9)", () => {
   assert.equal(typeof durations, "function");
 });

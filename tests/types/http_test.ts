@@ -59,13 +59,13 @@ type Faults<D, A> = {
 
 type Verdict<F> = [F] extends [never] ? "as described" : F;
 
-test("W2: the types of the client are those of the routes", () => {
+test("the types of the client are those of the routes (W2)", () => {
   const routes: Verdict<Faults<Omit<Described, Streams>, Actual>> = "as described";
   const paths: Verdict<Exclude<keyof Actual, keyof Described>> = "as described";
   assert.deepEqual([routes, paths], ["as described", "as described"]);
 });
 
-test("W2: a description that is not that of the routes is told from one that is", () => {
+test("a description that is not that of the routes is told from one that is (W2)", () => {
   type One = { "/a": { $get: { input: { param: { id: string } }; output: { n: number }; status: 200 } } };
   type Answer = { "/a": { $get: { input: { param: { id: string } }; output: { n: string }; status: 200 } } };
   type Input = { "/a": { $get: { input: { param: { id: number } }; output: { n: number }; status: 200 } } };
@@ -82,7 +82,7 @@ test("W2: a description that is not that of the routes is told from one that is"
   assert.equal(new Set([same, answer, input, status, path]).size, 1);
 });
 
-test("W2: a runner of whatever state can be served", () => {
+test("a runner of whatever state can be served (W2)", () => {
   const schema = z.object({ text: z.string() });
   const builder = new GraphBuilder<z.infer<typeof schema>>({ id: "letter", version: 1, schema });
   builder.addVertex<string, string>({

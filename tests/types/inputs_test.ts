@@ -126,13 +126,13 @@ class Plain {}
 // @ts-expect-error a workflow extends Workflow(schema)
 const misplaced = () => Schedule("0 9 * * *")(Plain);
 
-test("D12: a schedule is refused by the compiler where its input is not one of the workflow", () => {
+test("a schedule is refused by the compiler where its input is not one of the workflow (D12)", () => {
   const declared = [Scheduled, NeedsNothing, WithoutInput, WrongInput, WrongInputOfTick];
   assert.equal(new Set(declared).size, 5);
   assert.throws(misplaced, { code: "BUILD" });
 });
 
-test("E1: inputs are typed by the schema, from the class and from the builder, and left to it where they are unknown", () => {
+test("inputs are typed by the schema, from the class and from the builder, and left to it where they are unknown (E1)", () => {
   for (const snippet of [inferredFromTheClass, inputsFromOutside, carriedByTheBuilder]) {
     assert.equal(typeof snippet, "function");
   }

@@ -17,7 +17,7 @@ function stubborn(lab: Lab, reasons: Error[], id = "g") {
   }, { id });
 }
 
-test("E11: an abort releases the run as running and unowned, aborts the bodies, and rejects with RunAbortedError and its cause", async () => {
+test("an abort releases the run as running and unowned, aborts the bodies, and rejects with RunAbortedError and its cause (E11)", async () => {
   const lab = new Lab();
   const reasons: Error[] = [];
   const graph = stubborn(lab, reasons);
@@ -44,7 +44,7 @@ test("E11: an abort releases the run as running and unowned, aborts the bodies, 
   assert.equal(result.run.recoveries, 0, "a graceful release is no recovery");
 });
 
-test("E11: what became known before the abort is recorded with the release; what comes after is ignored", async () => {
+test("what became known before the abort is recorded with the release; what comes after is ignored (E11)", async () => {
   const lab = new Lab();
   const stop = new AbortController();
   const late = gate<string>();
@@ -69,7 +69,7 @@ test("E11: what became known before the abort is recorded with the release; what
   assert.ok(result.run.revision > before.revision);
 });
 
-test("E11: an aborted signal stops a start and a resume before anything is written, and leaves no listener", async () => {
+test("an aborted signal stops a start and a resume before anything is written, and leaves no listener (E11)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: (ctx) => ctx.answer() ?? ctx.interrupt() } });
   const runner = lab.engine(graph);
@@ -94,7 +94,7 @@ test("E11: an aborted signal stops a start and a resume before anything is writt
   assert.equal(listeners, 0);
 });
 
-test("E11: every body sees a reason that tells timeout, deadline, shutdown and lost ownership apart", async () => {
+test("every body sees a reason that tells timeout, deadline, shutdown and lost ownership apart (E11)", async () => {
   const names: string[] = [];
   const lab = new Lab();
   const seeing = (id: string, timeout?: Duration) =>
@@ -136,7 +136,7 @@ test("E11: every body sees a reason that tells timeout, deadline, shutdown and l
   ]);
 });
 
-test("E1: a run deadline cancels a working run: bodies end, waits close, later answers are refused", async () => {
+test("a run deadline cancels a working run: bodies end, waits close, later answers are refused (E1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 0, to: ["a", "b"] },

@@ -11,7 +11,7 @@ function waiting(lab: Lab) {
   return lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
 }
 
-test("I2: an accepted answer survives the process that accepted it, wakes the run, and is shown as no longer open", async () => {
+test("an accepted answer survives the process that accepted it, wakes the run, and is shown as no longer open (I2)", async () => {
   const lab = new Lab();
   const graph = waiting(lab);
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -26,7 +26,7 @@ test("I2: an accepted answer survives the process that accepted it, wakes the ru
   assert.deepEqual([result.status, result.state.out.a], ["completed", "kept"]);
 });
 
-test("I2, D13: an answer is stored as the declared schema makes it, and handed out so", async () => {
+test("an answer is stored as the declared schema makes it, and handed out so (I2, D13)", async () => {
   const lab = new Lab();
   const Shaped = defineWait("shaped", z.object({ n: z.number().default(3) }).strip());
   const graph = lab.graph({ a: { waits: [Shaped], body: (ctx) => ctx.waitFor(Shaped) } });
@@ -36,7 +36,7 @@ test("I2, D13: an answer is stored as the declared schema makes it, and handed o
   assert.deepEqual(result.state.out.a, { n: 3 });
 });
 
-test("I2: after the schema has changed, an accepted answer is refused when it is read: the wait opens again under a new id", async () => {
+test("after the schema has changed, an accepted answer is refused when it is read: the wait opens again under a new id (I2)", async () => {
   const lab = new Lab();
   const graph = (schema: z.ZodType) => {
     const wait = defineWait("verdict", schema);
@@ -62,7 +62,7 @@ test("I2: after the schema has changed, an accepted answer is refused when it is
   assert.deepEqual([result.status, result.state.out.a], ["completed", { yes: true }]);
 });
 
-test("I2: an answer posted while a claim is on its way is taken in or the claim is made again; it is never lost", async () => {
+test("an answer posted while a claim is on its way is taken in or the claim is made again; it is never lost (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 0, to: ["a", "b"] },
@@ -94,7 +94,7 @@ test("I2: an answer posted while a claim is on its way is taken in or the claim 
   assert.deepEqual([lab.count("a"), lab.count("b")], [2, 2]);
 });
 
-test("I2: an answer posted while the run is being released is not lost: the release takes it in and goes on", async () => {
+test("an answer posted while the run is being released is not lost: the release takes it in and goes on (I2)", async () => {
   const lab = new Lab();
   const body = gate();
   const graph = lab.graph({
@@ -124,7 +124,7 @@ test("I2: an answer posted while the run is being released is not lost: the rele
   assert.deepEqual([lab.count("a"), lab.count("b")], [2, 1]);
 });
 
-test("I2: at the instant of its deadline a wait is expired: an answer is refused, and the body sees the expiry", async () => {
+test("at the instant of its deadline a wait is expired: an answer is refused, and the body sees the expiry (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -154,7 +154,7 @@ test("I2: at the instant of its deadline a wait is expired: an answer is refused
   }
 });
 
-test("I2: an answer accepted in time wins although the run is looked at after the deadline only", async () => {
+test("an answer accepted in time wins although the run is looked at after the deadline only (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok, { deadline: "1h" }) } });
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -164,7 +164,7 @@ test("I2: an answer accepted in time wins although the run is looked at after th
   assert.deepEqual([result.status, result.state.out.a], ["completed", "in time"]);
 });
 
-test("I3: a resume without anything to do writes nothing, runs nothing, and gives the pause", async () => {
+test("a resume without anything to do writes nothing, runs nothing, and gives the pause (I3)", async () => {
   const lab = new Lab();
   const graph = waiting(lab);
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -175,7 +175,7 @@ test("I3: a resume without anything to do writes nothing, runs nothing, and give
   assert.equal(lab.count("a"), 1);
 });
 
-test("I3: answers of a resume are all accepted in one record, and answered vertices alone run again", async () => {
+test("answers of a resume are all accepted in one record, and answered vertices alone run again (I3)", async () => {
   const lab = new Lab();
   const ask = { waits: [Ok], body: (ctx: TaskContext) => ctx.waitFor(Ok) };
   const graph = lab.graph({ v: { body: () => 0, to: ["a", "b", "c"] }, a: ask, b: ask, c: ask });
@@ -189,7 +189,7 @@ test("I3: answers of a resume are all accepted in one record, and answered verti
   assert.deepEqual(claim.events.map((e) => e.type), ["claimed", "resolved", "resolved"]);
 });
 
-test("D9: an answer without its wait is an ArgumentError that says what the arguments are, and nothing is answered", async () => {
+test("an answer without its wait is an ArgumentError that says what the arguments are, and nothing is answered (D9)", async () => {
   const lab = new Lab();
   const graph = waiting(lab);
   const paused = await lab.drive(lab.engine(graph).run(INPUT));

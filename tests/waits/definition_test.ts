@@ -26,7 +26,7 @@ function pair(lab: Lab) {
   });
 }
 
-test("I2: an answer to a definition goes to the one open wait of that name, from any process, as its schema makes it", async () => {
+test("an answer to a definition goes to the one open wait of that name, from any process, as its schema makes it (I2)", async () => {
   const lab = new Lab();
   const graph = pair(lab);
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
@@ -40,7 +40,7 @@ test("I2: an answer to a definition goes to the one open wait of that name, from
   assert.deepEqual(later.waits.map((w) => w.vertexId), ["c"]);
 });
 
-test("I2: an answer to a definition with several open waits is refused and names each; nothing has changed", async () => {
+test("an answer to a definition with several open waits is refused and names each; nothing has changed (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     m: { waits: [Ok], each: () => [1, 2, 3], body: (ctx) => ctx.waitFor(Ok), reduce: () => {} },
@@ -60,7 +60,7 @@ test("I2: an answer to a definition with several open waits is refused and names
   assert.equal((await lab.drive(runner.resume(run.runId))).status, "completed");
 });
 
-test("I2: an answer to a definition of which no wait is open says what became of it", async () => {
+test("an answer to a definition of which no wait is open says what became of it (I2)", async () => {
   const lab = new Lab();
   const graph = pair(lab);
   const runner = lab.engine(graph);
@@ -85,7 +85,7 @@ test("I2: an answer to a definition of which no wait is open says what became of
   await lab.fails(other.answer(runId, Ok, { yes: true }), "GraphMismatchError");
 });
 
-test("I2: a wait that has expired does not hide the one that is open, and refuses where it is the only one", async () => {
+test("a wait that has expired does not hide the one that is open, and refuses where it is the only one (I2)", async () => {
   const lab = new Lab();
   const waiting = (ms: number) => (ctx: TaskContext) => ctx.waitFor(Ok, { deadline: ms });
   const graph = lab.graph({
@@ -101,7 +101,7 @@ test("I2: a wait that has expired does not hide the one that is open, and refuse
   assert.equal(error.reason, "expired");
 });
 
-test("I2: of two answers to a definition at once one is accepted", async () => {
+test("of two answers to a definition at once one is accepted (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
@@ -118,7 +118,7 @@ test("I2: of two answers to a definition at once one is accepted", async () => {
   assert.deepEqual(settled.map((s) => s.status).sort(), ["fulfilled", "rejected"]);
 });
 
-test("I2: of several open waits of a definition the one with the key that is given is answered", async () => {
+test("of several open waits of a definition the one with the key that is given is answered (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -220,7 +220,7 @@ test("an answer that its schema would not read back is refused when it is given,
   }
 });
 
-test("I3: a payload of resume for a definition leaves the other waits alone", async () => {
+test("a payload of resume for a definition leaves the other waits alone (I3)", async () => {
   const lab = new Lab();
   const graph = pair(lab);
   const runner = lab.engine(graph);
@@ -251,7 +251,7 @@ test("I3: a payload of resume for a definition leaves the other waits alone", as
   openId(all, "interrupt");
 });
 
-test("E1: the id of a run is known from its idempotency key", async () => {
+test("the id of a run is known from its idempotency key (E1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
   const { run } = await lab.drive(runner.run(INPUT, { idempotencyKey: "order 7" }));

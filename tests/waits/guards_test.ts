@@ -9,7 +9,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import { engine, gate, graphOf, notes } from "../support/graphs.ts";
 import { ROOT } from "../support/paths.ts";
 
-test("O1: a process frozen past its lease starts no queued body before it knows that it still owns the run", async () => {
+test("a process frozen past its lease starts no queued body before it knows that it still owns the run (O1)", async () => {
   const first = gate<string>();
   const graph = graphOf({
     vertices: {
@@ -40,7 +40,7 @@ test("O1: a process frozen past its lease starts no queued body before it knows 
   assert.equal(frozen.ran("split"), 1 + startedByOther, "nothing more was started");
 });
 
-test("O2: a run that is due but belongs to another version of the code is passed over with one warning", async () => {
+test("a run that is due but belongs to another version of the code is passed over with one warning (O2)", async () => {
   const at = (version: number) =>
     graphOf({ version, vertices: { ask: { run: (_, ctx) => ctx.answer() ?? ctx.interrupt() } } });
   const first = engine(at(1));
@@ -52,7 +52,7 @@ test("O2: a run that is due but belongs to another version of the code is passed
   assert.equal((await first.runner.recover()).length, 1);
 });
 
-test("E5: a step is planned ahead from the state that its record leads to, not from the one before", async () => {
+test("a step is planned ahead from the state that its record leads to, not from the one before (E5)", async () => {
   const seen: unknown[] = [];
   const e = engine(graphOf<{ log: string[]; n: number }>({
     vertices: {
@@ -65,7 +65,7 @@ test("E5: a step is planned ahead from the state that its record leads to, not f
   assert.deepEqual(seen, [1, 2, 3]);
 });
 
-test("S6: a store that was not awaited, and options that were left out, are told apart", () => {
+test("a store that was not awaited, and options that were left out, are told apart (S6)", () => {
   const graph = graphOf({ vertices: { v: {} } });
   const given = (options: unknown) => () => compile(graph, options as never);
   assert.throws(given({ store: Promise.resolve(memoryStore()) }), /is a promise; write `store: await/);
@@ -76,7 +76,7 @@ test("S6: a store that was not awaited, and options that were left out, are told
   );
 });
 
-test("T2, T3: a wait given as a text and a sleep without a time fail the vertex and say how they are written", async () => {
+test("a wait given as a text and a sleep without a time fail the vertex and say how they are written (T2, T3)", async () => {
   for (
     const [run, message] of [
       [
@@ -95,6 +95,6 @@ test("T2, T3: a wait given as a text and a sleep without a time fail the vertex 
   }
 });
 
-test("D9: the version that tells copies of the package apart is the package's", () => {
+test("the version that tells copies of the package apart is the package's (D9)", () => {
   assert.equal(VERSION, JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);
 });

@@ -6,7 +6,7 @@ import { gate, INPUT, interrupted, Lab } from "./lab.ts";
 
 const Ok = defineWait("ok", z.string());
 
-test("E13: a timer due within 30 s is awaited in the process; a longer one releases the run with a wake at its time", async () => {
+test("a timer due within 30 s is awaited in the process; a longer one releases the run with a wake at its time (E13)", async () => {
   const lab = new Lab();
   const start = lab.clock.now();
   const graph = (ms: number) => lab.graph({ a: { body: (ctx) => ctx.sleep("s", ms) } });
@@ -19,7 +19,7 @@ test("E13: a timer due within 30 s is awaited in the process; a longer one relea
 });
 
 for (const [inlineTimers, ms, status] of [["2h", "90m", "completed"], [0, 1, "interrupted"]] as const) {
-  test(`E13: with inlineTimers ${inlineTimers} a timer of ${ms} leaves the run ${status}`, async () => {
+  test(`with inlineTimers ${inlineTimers} a timer of ${ms} leaves the run ${status} (E13)`, async () => {
     const lab = new Lab();
     const graph = lab.graph({ a: { body: (ctx) => ctx.sleep("s", ms) } });
     const result = await lab.drive(lab.engine(graph, { inlineTimers }).run(INPUT));
@@ -28,14 +28,14 @@ for (const [inlineTimers, ms, status] of [["2h", "90m", "completed"], [0, 1, "in
 }
 
 for (const inlineTimers of [NaN, -1, Infinity, "soon" as Duration]) {
-  test(`D9: inlineTimers ${inlineTimers} is refused`, () => {
+  test(`inlineTimers ${inlineTimers} is refused (D9)`, () => {
     const lab = new Lab();
     const graph = lab.graph({ a: { body: () => 0 } });
     assert.throws(() => lab.engine(graph, { inlineTimers }), { name: "BuildError" });
   });
 }
 
-test("E13: retry backoff follows the same rule: short in the process, long as a wake", async () => {
+test("retry backoff follows the same rule: short in the process, long as a wake (E13)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -53,7 +53,7 @@ test("E13: retry backoff follows the same rule: short in the process, long as a 
   assert.deepEqual([result.status, result.state.out.a], ["completed", 3]);
 });
 
-test("E13: while a sibling works, an answer re-runs its vertex at once and a due timer its own; the sibling goes on", async () => {
+test("while a sibling works, an answer re-runs its vertex at once and a due timer its own; the sibling goes on (E13)", async () => {
   const lab = new Lab();
   const work = gate<string>();
   const graph = lab.graph({
@@ -82,7 +82,7 @@ test("E13: while a sibling works, an answer re-runs its vertex at once and a due
   assert.deepEqual([result.state.out.works, lab.count("works")], ["whole", 1]);
 });
 
-test("E13: an answer accepted by another process reaches a working owner within one poll", async () => {
+test("an answer accepted by another process reaches a working owner within one poll (E13)", async () => {
   const lab = new Lab();
   const work = gate();
   const graph = lab.graph({
@@ -101,7 +101,7 @@ test("E13: an answer accepted by another process reaches a working owner within 
   assert.equal((await lab.drive(handle.result())).state.out.asks, "from afar");
 });
 
-test("E13: an answer that comes while a short timer is awaited in the process is taken at once", async () => {
+test("an answer that comes while a short timer is awaited in the process is taken at once (E13)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -120,7 +120,7 @@ test("E13: an answer that comes while a short timer is awaited in the process is
   assert.equal(lab.clock.pending, 0);
 });
 
-test("O4: a clock that steps back delays no timer of a restarted process beyond its stored time and never fires it early", async () => {
+test("a clock that steps back delays no timer of a restarted process beyond its stored time and never fires it early (O4)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: (ctx) => ctx.sleep("s", "10h") } });
   const start = lab.clock.now();

@@ -5,7 +5,7 @@ import { WaitExpiredError } from "../../mod.ts";
 import { INPUT, interrupted, Lab, openId } from "./lab.ts";
 
 for (const value of [false, 0, -0, "", null, undefined, NaN, 0n]) {
-  test(`T4: the answer ${Object.is(value, -0) ? "-0" : String(value)}${typeof value === "string" ? " (empty text)" : ""} is an answer`, async () => {
+  test(`the answer ${Object.is(value, -0) ? "-0" : String(value)}${typeof value === "string" ? " (empty text)" : ""} is an answer (T4)`, async () => {
     const lab = new Lab();
     const graph = lab.graph({
       a: {
@@ -22,7 +22,7 @@ for (const value of [false, 0, -0, "", null, undefined, NaN, 0n]) {
   });
 }
 
-test("T4: each interrupt of an execution has its own info and continuation; answer and continuation read the latest", async () => {
+test("each interrupt of an execution has its own info and continuation; answer and continuation read the latest (T4)", async () => {
   const lab = new Lab();
   const read: unknown[] = [];
   const graph = lab.graph({
@@ -46,7 +46,7 @@ test("T4: each interrupt of an execution has its own info and continuation; answ
   assert.deepEqual(read, [[undefined, 0], ["answer 1", 1], ["answer 2", 2], ["answer 3", 3]]);
 });
 
-test("T4: an interrupt whose deadline passes throws WaitExpiredError from answer, which the body may handle", async () => {
+test("an interrupt whose deadline passes throws WaitExpiredError from answer, which the body may handle (T4)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -71,7 +71,7 @@ test("T4: an interrupt whose deadline passes throws WaitExpiredError from answer
   assert.equal((await lab.drive(handle!.result())).state.out.a, "too late");
 });
 
-test("T4: an answer that the code refuses is recorded as refused, and the pause opens again under a new id", async () => {
+test("an answer that the code refuses is recorded as refused, and the pause opens again under a new id (T4)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: (ctx) => ctx.answer(z.object({ yes: z.boolean() }))?.value ?? ctx.interrupt("?") },
@@ -97,7 +97,7 @@ test("T4: an answer that the code refuses is recorded as refused, and the pause 
   assert.ok(!events.some((e) => e.type === "failed" || e.type === "attempt_failed"));
 });
 
-test("T4: a wait and an interrupt in one body do not mix their answers, and each item of a map has its own", async () => {
+test("a wait and an interrupt in one body do not mix their answers, and each item of a map has its own (T4)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {

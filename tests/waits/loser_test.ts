@@ -48,7 +48,7 @@ const BOTH: Readonly<Record<string, (a: Wait, b: Wait) => Promise<unknown>>> = {
   "one after the other": async (a, b) => [await a().catch(() => FALLBACK), await b().catch(() => FALLBACK)],
 };
 
-test("T5, FC-13: a pause under Promise.all stands though the body catches its signal and works on, beside a result", async () => {
+test("a pause under Promise.all stands though the body catches its signal and works on, beside a result (T5, FC-13)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -72,7 +72,7 @@ test("T5, FC-13: a pause under Promise.all stands though the body catches its si
   assert.deepEqual(third.state.out.a, ["1", "2"]);
 });
 
-test("T5, FC-13: a pause whose swallowed signal made the body go on to a once stands, beside a result", async () => {
+test("a pause whose swallowed signal made the body go on to a once stands, beside a result (T5, FC-13)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -92,7 +92,7 @@ test("T5, FC-13: a pause whose swallowed signal made the body go on to a once st
 for (const [how, both] of Object.entries(BOTH)) {
   for (const first of ["ok", "other"] as const) {
     if (how === "one after the other" && first === "other") continue;
-    test(`T5, FC-13: after ${first} of two waits has its answer, the pause of the other stands under ${how}`, async () => {
+    test(`after ${first} of two waits has its answer, the pause of the other stands under ${how} (T5, FC-13)`, async () => {
       const lab = new Lab();
       const graph = lab.graph({
         a: { waits: WAITS, body: (ctx) => both(() => ctx.waitFor(Ok), () => ctx.waitFor(Other)) },
@@ -145,7 +145,7 @@ const AFTER: Readonly<Record<string, (ctx: TaskContext) => unknown>> = {
 for (const [how, race] of Object.entries(RACES)) {
   for (const [then, after] of Object.entries(AFTER)) {
     for (const winner of ["timer", "answer"] as const) {
-      test(`T2: a race of ${how} is over when the ${winner} has won it, and the body ${then}`, async () => {
+      test(`a race of ${how} is over when the ${winner} has won it, and the body ${then} (T2)`, async () => {
         const lab = new Lab();
         const graph = lab.graph({
           a: {

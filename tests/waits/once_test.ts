@@ -6,7 +6,7 @@ import { gate, INPUT, interrupted, Lab, mortal } from "./lab.ts";
 
 const ask = (ctx: TaskContext) => ctx.answer()?.value ?? ctx.interrupt();
 
-test("T1: the result of a once is durable before it is returned, and fn never runs again in re-runs, retries and other processes", async () => {
+test("the result of a once is durable before it is returned, and fn never runs again in re-runs, retries and other processes (T1)", async () => {
   const lab = new Lab();
   let calls = 0;
   let durable: unknown;
@@ -30,7 +30,7 @@ test("T1: the result of a once is durable before it is returned, and fn never ru
   assert.deepEqual([calls, lab.count("a")], [1, 3]);
 });
 
-test("T1: a later execution of the same vertex has a once of its own, under its own key", async () => {
+test("a later execution of the same vertex has a once of its own, under its own key (T1)", async () => {
   const lab = new Lab();
   const keys: string[] = [];
   const graph = lab.graph({
@@ -47,7 +47,7 @@ test("T1: a later execution of the same vertex has a once of its own, under its 
   ]);
 });
 
-test("T1: a once that threw has no result and runs again under the same key; the body may catch it", async () => {
+test("a once that threw has no result and runs again under the same key; the body may catch it (T1)", async () => {
   const lab = new Lab();
   const keys: string[] = [];
   const graph = lab.graph({
@@ -76,7 +76,7 @@ test("T1: a once that threw has no result and runs again under the same key; the
   assert.equal(keys[0], keys[1]);
 });
 
-test("T1: a crash between two onces keeps the first and runs the second again under the same key", async () => {
+test("a crash between two onces keeps the first and runs the second again under the same key (T1)", async () => {
   const lab = new Lab();
   const ran: string[] = [];
   const stuck = gate();
@@ -106,7 +106,7 @@ test("T1: a crash between two onces keeps the first and runs the second again un
   assert.deepEqual(ran, [`${key}first`, `${key}second`, `${key}second`]);
 });
 
-test("T1: concurrent onces of a body are each recorded, and none runs twice", async () => {
+test("concurrent onces of a body are each recorded, and none runs twice (T1)", async () => {
   const lab = new Lab();
   const ran: number[] = [];
   const graph = lab.graph({
@@ -125,7 +125,7 @@ test("T1: concurrent onces of a body are each recorded, and none runs twice", as
   assert.deepEqual(ran, [0, 1, 2, 3, 4]);
 });
 
-test("T1: a once in flight while the body pauses or returns is finished and recorded first", async () => {
+test("a once in flight while the body pauses or returns is finished and recorded first (T1)", async () => {
   const lab = new Lab();
   const slow = () => new Promise((resolve) => lab.clock.wakeAt(lab.clock.now() + 9_000, () => resolve("s")));
   let ran = 0;
@@ -145,7 +145,7 @@ test("T1: a once in flight while the body pauses or returns is finished and reco
   assert.deepEqual([result.state.out.a, ran], ["s", 1]);
 });
 
-test("T1: a once abandoned by a timeout records nothing, sees the abort, and runs again in the next attempt", async () => {
+test("a once abandoned by a timeout records nothing, sees the abort, and runs again in the next attempt (T1)", async () => {
   const lab = new Lab();
   const late = gate<string>();
   const reasons: unknown[] = [];
@@ -174,7 +174,7 @@ test("T1: a once abandoned by a timeout records nothing, sees the abort, and run
   assert.deepEqual(onces.map((e) => e.value), ["second"]);
 });
 
-test("T1: two onces of one name in a body fail the vertex, and the first one's result stands", async () => {
+test("two onces of one name in a body fail the vertex, and the first one's result stands (T1)", async () => {
   const lab = new Lab();
   let ran = 0;
   const graph = lab.graph({
@@ -192,7 +192,7 @@ test("T1: two onces of one name in a body fail the vertex, and the first one's r
   assert.deepEqual([ran, lab.count("a")], [1, 1]);
 });
 
-test("T1: a schema checks the result of a once when it is recorded and when it is read back", async () => {
+test("a schema checks the result of a once when it is recorded and when it is read back (T1)", async () => {
   const lab = new Lab();
   let ran = 0;
   const graph = (schema: z.ZodType, value: unknown) =>
@@ -216,7 +216,7 @@ test("T1: a schema checks the result of a once when it is recorded and when it i
   assert.equal(ran, 2);
 });
 
-test("T1: a result of once that cannot be stored fails the vertex without a retry", async () => {
+test("a result of once that cannot be stored fails the vertex without a retry (T1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { retry: { maxAttempts: 3 }, body: (ctx) => ctx.once("x", () => () => {}).catch(() => "swallowed") },
@@ -225,7 +225,7 @@ test("T1: a result of once that cannot be stored fails the vertex without a retr
   assert.deepEqual([result.failures[0]?.failure.name, lab.count("a")], ["SerializationError", 1]);
 });
 
-test("T1: a body runs again with its input selected anew from the state that the step began with", async () => {
+test("a body runs again with its input selected anew from the state that the step began with (T1)", async () => {
   const lab = new Lab();
   const inputs: { list: string[] }[] = [];
   const graph = lab.graph({

@@ -18,7 +18,7 @@ async function ends(lab: Lab, handles: readonly RunHandle<State>[]) {
   return await lab.drive(Promise.all(handles.map((h) => h.result())));
 }
 
-test("O1: of two processes that resume one run at the same instant one wins; the other has run nothing and written nothing", async () => {
+test("of two processes that resume one run at the same instant one wins; the other has run nothing and written nothing (O1)", async () => {
   for (let seed = 0; seed < 5; seed++) {
     const lab = new Lab();
     const graph = lab.graph({ a: { body: () => lab.count("a") === 1 ? Promise.reject(new Error("x")) : 1 } });
@@ -38,7 +38,7 @@ test("O1: of two processes that resume one run at the same instant one wins; the
   }
 });
 
-test("O1, O2: two recoverers of a dead owner's run at once: one claims it, the other gets nothing", async () => {
+test("two recoverers of a dead owner's run at once: one claims it, the other gets nothing (O1, O2)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const dying = mortal(lab.store);
@@ -53,7 +53,7 @@ test("O1, O2: two recoverers of a dead owner's run at once: one claims it, the o
   assert.deepEqual([lab.count("a"), lab.count("b"), lab.count("c")], [1, 2, 1]);
 });
 
-test("O1: a run is recovered only after its owner's lease of 15 s; until then it is busy", async () => {
+test("a run is recovered only after its owner's lease of 15 s; until then it is busy (O1)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const dying = mortal(lab.store);
@@ -67,7 +67,7 @@ test("O1: a run is recovered only after its owner's lease of 15 s; until then it
   assert.equal(result.status, "completed");
 });
 
-test("O1: a living owner renews its beat every 5 s, one for all its runs, and is never replaced", async () => {
+test("a living owner renews its beat every 5 s, one for all its runs, and is never replaced (O1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: () => gate().promise } });
   const runner = lab.engine(graph);
@@ -81,7 +81,7 @@ test("O1: a living owner renews its beat every 5 s, one for all its runs, and is
   assert.equal(lab.count("a"), 5);
 });
 
-test("O1: an owner that stood still past its lease and was replaced appends nothing more, starts nothing more, and says so", async () => {
+test("an owner that stood still past its lease and was replaced appends nothing more, starts nothing more, and says so (O1)", async () => {
   const lab = new Lab();
   const held = gate<string>();
   const graph = hanging(lab, held.promise);
@@ -106,7 +106,7 @@ test("O1: an owner that stood still past its lease and was replaced appends noth
   assert.equal(next?.status, "completed", "the process goes on under a new owner id");
 });
 
-test("O1: burial alone is final: before anybody has claimed the run, the buried owner's append is refused and changes nothing", async () => {
+test("burial alone is final: before anybody has claimed the run, the buried owner's append is refused and changes nothing (O1)", async () => {
   const lab = new Lab();
   const held = gate<string>();
   const graph = hanging(lab, held.promise);
@@ -124,7 +124,7 @@ test("O1: burial alone is final: before anybody has claimed the run, the buried 
   assert.equal((await lab.drive(taken!.result())).status, "completed");
 });
 
-test("O1: a takeover tells a living owner in another process within a poll: its body is aborted although it never appends", async () => {
+test("a takeover tells a living owner in another process within a poll: its body is aborted although it never appends (O1)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const first = await lab.engine(graph).start(INPUT, { runId: "r" });
@@ -137,7 +137,7 @@ test("O1: a takeover tells a living owner in another process within a poll: its 
   assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
 });
 
-test("O1: a takeover works in the process that is at work on the run, too", async () => {
+test("a takeover works in the process that is at work on the run, too (O1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(hanging(lab));
   const first = await runner.start(INPUT, { runId: "r" });
@@ -149,7 +149,7 @@ test("O1: a takeover works in the process that is at work on the run, too", asyn
   assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
 });
 
-test("O1: a takeover claims a living owner's run at once; the former owner's next append fails and it starts nothing more", async () => {
+test("a takeover claims a living owner's run at once; the former owner's next append fails and it starts nothing more (O1)", async () => {
   const lab = new Lab();
   const held = gate<string>();
   const graph = hanging(lab, held.promise);
@@ -164,7 +164,7 @@ test("O1: a takeover claims a living owner's run at once; the former owner's nex
   assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
 });
 
-test("O2: recoveries without progress wait a doubling delay, then halt the run; a resume goes on with it", async () => {
+test("recoveries without progress wait a doubling delay, then halt the run; a resume goes on with it (O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: () => healed ? "a" : gate().promise },
@@ -218,7 +218,7 @@ test("O2: recoveries without progress wait a doubling delay, then halt the run; 
   assert.deepEqual([resumed.status, resumed.state.out.a, lab.count("a")], ["completed", "a", 6]);
 });
 
-test("O2: any new record resets the count, so a run that makes progress between deaths is never put off", async () => {
+test("any new record resets the count, so a run that makes progress between deaths is never put off (O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -241,7 +241,7 @@ test("O2: any new record resets the count, so a run that makes progress between 
   }
 });
 
-test("E1, O2: whoever follows a run that is put off waits its delay too", async () => {
+test("whoever follows a run that is put off waits its delay too (E1, O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: () => lab.count("a") > 2 ? "a" : gate().promise } });
   let dying = mortal(lab.store);
@@ -264,7 +264,7 @@ test("E1, O2: whoever follows a run that is put off waits its delay too", async 
   assert.equal((await lab.drive(following)).status, "completed");
 });
 
-test("O2: under max_recoveries open waits stay and can be answered, and no wake is set until then", async () => {
+test("under max_recoveries open waits stay and can be answered, and no wake is set until then (O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 0, to: ["a", "b"] },

@@ -13,7 +13,7 @@ function asking(lab: Lab) {
   });
 }
 
-test("H1: get gives the run as stored, with its state, and runs and writes nothing", async () => {
+test("get gives the run as stored, with its state, and runs and writes nothing (H1)", async () => {
   const lab = new Lab();
   const graph = asking(lab);
   const live = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
@@ -25,7 +25,7 @@ test("H1: get gives the run as stored, with its state, and runs and writes nothi
   assert.equal(lab.count("a"), 1);
 });
 
-test("H1, I2: get tells a wait whose answer is accepted from the open ones, until the run has gone on", async () => {
+test("get tells a wait whose answer is accepted from the open ones, until the run has gone on (H1, I2)", async () => {
   const [One, Two] = [defineWait("one", z.string()), defineWait("two", z.string())];
   const lab = new Lab();
   const graph = lab.graph({
@@ -50,7 +50,7 @@ test("H1, I2: get tells a wait whose answer is accepted from the open ones, unti
   assert.deepEqual((await view({ revision }))[1], [], "nothing was answered at that revision");
 });
 
-test("H1: get of a running run says so, with the state of the step that began", async () => {
+test("get of a running run says so, with the state of the step that began (H1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 1, to: "b" }, b: { body: () => gate().promise } }));
   const { runId } = await runner.start(INPUT);
@@ -59,14 +59,14 @@ test("H1: get of a running run says so, with the state of the step that began", 
   assert.deepEqual([view.status, view.state.log, view.path], ["running", ["a"], ["a"]]);
 });
 
-test("H1: status is the run record without a state", async () => {
+test("status is the run record without a state (H1)", async () => {
   const lab = new Lab();
   const graph = asking(lab);
   const { run } = await lab.drive(lab.engine(graph).run(INPUT, { tags: ["t"] }));
   assert.deepEqual(await lab.elsewhere(graph).status(run.runId), run);
 });
 
-test("H1: history pages by revision, and a page says of each record the same as the whole", async () => {
+test("history pages by revision, and a page says of each record the same as the whole (H1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -108,7 +108,7 @@ test("H1: history pages by revision, and a page says of each record the same as 
   }
 });
 
-test("H1: list finds this graph's runs by status, reason and tag, the newest created first, page by page", async () => {
+test("list finds this graph's runs by status, reason and tag, the newest created first, page by page (H1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(asking(lab));
   const other = lab.engine(lab.graph({ x: { body: () => 0 } }, { id: "other" }));
@@ -142,7 +142,7 @@ test("H1: list finds this graph's runs by status, reason and tag, the newest cre
   assert.deepEqual(paged, ids);
 });
 
-test("H1: topology is plain JSON with vertices and edges; two engines of one graph give the same", () => {
+test("topology is plain JSON with vertices and edges; two engines of one graph give the same (H1)", () => {
   const lab = new Lab();
   const topology = lab.engine(asking(lab)).topology();
   assert.deepEqual(JSON.parse(JSON.stringify(topology)), topology);
@@ -150,7 +150,7 @@ test("H1: topology is plain JSON with vertices and edges; two engines of one gra
   assert.match(JSON.stringify(topology), /"v".*"a"|"a".*"v"/);
 });
 
-test("H1: the drawing of a run shows what its vertices are at, the one without a run does not", async () => {
+test("the drawing of a run shows what its vertices are at, the one without a run does not (H1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(asking(lab));
   const plain = await runner.mermaid();
@@ -161,7 +161,7 @@ test("H1: the drawing of a run shows what its vertices are at, the one without a
   for (const status of ["suspended", "done"]) assert.ok(drawn.includes(status), drawn);
 });
 
-test("H1: a map vertex is drawn with the status of its items: failed before suspended, done when all are", async () => {
+test("a map vertex is drawn with the status of its items: failed before suspended, done when all are (H1)", async () => {
   const e = engine(graphOf({
     vertices: {
       split: {

@@ -10,7 +10,7 @@ const slow = (lab: Lab) =>
     a: { body: () => new Promise((r) => lab.clock.wakeAt(lab.clock.now() + 9_000, () => r("a"))) },
   });
 
-test("E1: the input goes through the schema, with its defaults, before anything is written; a refused one writes nothing", async () => {
+test("the input goes through the schema, with its defaults, before anything is written; a refused one writes nothing (E1)", async () => {
   const lab = new Lab();
   const schema = z.object({
     out: z.record(z.string(), z.unknown()).default({}),
@@ -31,7 +31,7 @@ test("E1: the input goes through the schema, with its defaults, before anything 
   await lab.fails(runner.status("r"), "CheckpointNotFoundError");
 });
 
-test("E1: the first record is the entry as frontier of an owned, running run with its tags and budget", async () => {
+test("the first record is the entry as frontier of an owned, running run with its tags and budget (E1)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
   const { runId } = await runner.start(INPUT, { tags: ["b", "a", "b"], maxSteps: 7, deadline: "1h" });
@@ -58,7 +58,7 @@ const BAD: readonly StartOptions[] = [
 ];
 
 for (const options of BAD) {
-  test(`E1: start with ${JSON.stringify(options)} is refused and writes nothing`, async () => {
+  test(`start with ${JSON.stringify(options)} is refused and writes nothing (E1)`, async () => {
     const lab = new Lab();
     const runner = lab.engine(lab.graph({ a: { body: () => 0 } }));
     await lab.fails(runner.start(INPUT, options), "ArgumentError");
@@ -66,7 +66,7 @@ for (const options of BAD) {
   });
 }
 
-test("E1: what a caller changes in its input after the start is never seen", async () => {
+test("what a caller changes in its input after the start is never seen (E1)", async () => {
   const lab = new Lab();
   const input = { out: { list: ["given"] }, log: [] as string[] };
   const runner = lab.engine(lab.graph({ a: { select: (s) => s.out.list, body: (_, list) => list } }));
@@ -76,7 +76,7 @@ test("E1: what a caller changes in its input after the start is never seen", asy
   assert.deepEqual(result.state.out.a, ["given"]);
 });
 
-test("E1: the handle of an equal start in another process follows the run to its end and runs nothing", async () => {
+test("the handle of an equal start in another process follows the run to its end and runs nothing (E1)", async () => {
   const lab = new Lab();
   const graph = slow(lab);
   const first = await lab.engine(graph).start(INPUT, { runId: "r" });
@@ -87,7 +87,7 @@ test("E1: the handle of an equal start in another process follows the run to its
   assert.equal(lab.count("a"), 1);
 });
 
-test("E1: a handle that follows a run recovers it when its owner has died", async () => {
+test("a handle that follows a run recovers it when its owner has died (E1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { body: () => "a", to: "b" },
@@ -108,7 +108,7 @@ test("E1: a handle that follows a run recovers it when its owner has died", asyn
   assert.ok(lab.clock.now() - killedAt <= 21_000, "within one lease and a beat");
 });
 
-test("E1: following an interrupted run gives the interruption, and a finished one its end", async () => {
+test("following an interrupted run gives the interruption, and a finished one its end (E1)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: (ctx) => ctx.answer() ?? ctx.interrupt() } });
   await lab.drive(lab.engine(graph).run(INPUT, { runId: "r" }));
@@ -120,7 +120,7 @@ test("E1: following an interrupted run gives the interruption, and a finished on
   assert.equal(lab.count("a"), 2);
 });
 
-test("E1: events of a handle are told from the first on, in order, and end with the claim", async () => {
+test("events of a handle are told from the first on, in order, and end with the claim (E1)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.emit("hello", { n: 1 }) } }));

@@ -55,13 +55,13 @@ controlPlaneSuite("memory", { open: () => openPlane(openMemory) });
 controlPlaneSuite("deno kv", { open: () => openPlane(openDenoKv) });
 controlPlaneSuite("a broker", { open: () => openPlane(openMemory, (_, clock) => new Broker(clock)) });
 
-test("CPL-07: a polling period or a backoff that is none is refused", () => {
+test("a polling period or a backoff that is none is refused (CPL-07)", () => {
   for (const options of [{ backoff: 0 }, { backoff: -1 }, { poll: "0s" }, { poll: NaN }] as const) {
     assert.throws(() => storePlane(memoryStore(), options), { code: "ARGUMENT" });
   }
 });
 
-test("FC-32, W1: a run whose nack could not be stored is put off by the plane itself, and one without a wake too", async () => {
+test("a run whose nack could not be stored is put off by the plane itself, and one without a wake too (FC-32, W1)", async () => {
   const clock = new VirtualClock();
   const inner = memoryStore();
   let refuse = false;

@@ -8,7 +8,7 @@ import { WorkerLab } from "./lab.ts";
 const Go = defineWait("go", z.object({ by: z.string() }));
 const stateOf = (size: z.ZodType<number>) => z.object({ log: z.array(z.string()).default([]), size });
 
-test("W1, E8, SRV-06: a run that the code cannot load is halted with its reason, listed, and goes on once it can be loaded; others are served meanwhile", async () => {
+test("a run that the code cannot load is halted with its reason, listed, and goes on once it can be loaded; others are served meanwhile (W1, E8, SRV-06)", async () => {
   const lab = new WorkerLab();
   const before = graphOf({
     schema: stateOf(z.number()),
@@ -45,7 +45,7 @@ test("W1, E8, SRV-06: a run that the code cannot load is halted with its reason,
   await lab.end();
 });
 
-test("E8, I2: an answer to a run under max_recoveries is accepted and wakes nobody for good; a resume takes it in", async () => {
+test("an answer to a run under max_recoveries is accepted and wakes nobody for good; a resume takes it in (E8, I2)", async () => {
   const lab = new WorkerLab();
   const graph = graphOf({
     vertices: {
@@ -81,7 +81,7 @@ test("E8, I2: an answer to a run under max_recoveries is accepted and wakes nobo
   await lab.end();
 });
 
-test("SRV-07: while a store fails a worker tries again after growing pauses, and goes on when it works", async () => {
+test("while a store fails a worker tries again after growing pauses, and goes on when it works (SRV-07)", async () => {
   const lab = new WorkerLab();
   let broken = false;
   let calls = 0;
@@ -110,7 +110,7 @@ test("SRV-07: while a store fails a worker tries again after growing pauses, and
   await lab.end();
 });
 
-test("SRV-07, O1: a run whose store failed in the middle of it is taken up again by the same worker", async () => {
+test("a run whose store failed in the middle of it is taken up again by the same worker (SRV-07, O1)", async () => {
   const lab = new WorkerLab();
   let broken = false;
   const open = gate();

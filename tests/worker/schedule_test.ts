@@ -30,7 +30,7 @@ async function started(lab: WorkerLab): Promise<string[]> {
 
 const at = (start: string) => new WorkerLab({ clock: new VirtualClock({ start: Date.parse(start) }) });
 
-test("D12: a schedule starts one run per tick, with any number of workers, and hands it the input of its tick", async () => {
+test("a schedule starts one run per tick, with any number of workers, and hands it the input of its tick (D12)", async () => {
   const lab = at("2026-01-05T08:58:30Z");
   const graph = scheduled("*/2 9 * * 1-5");
   const workers = await Promise.all([1, 2, 3, 4].map(() => lab.serve(graph)));
@@ -68,7 +68,7 @@ test("two schedules of one graph whose ticks meet start a run each, with any num
   await lab.end();
 });
 
-test("D12: a worker that begins starts nothing of the past of a schedule that never ran", async () => {
+test("a worker that begins starts nothing of the past of a schedule that never ran (D12)", async () => {
   const lab = at("2026-01-05T09:10:30Z");
   await lab.serve(scheduled("* * * * *", { onMissed: "all" }));
   await lab.pass("1m");
@@ -83,7 +83,7 @@ const MISSED = {
 } as const;
 
 for (const onMissed of ["skip", "one", "all"] as const) {
-  test(`D12: of ticks without a worker "${onMissed}" starts what it says, one of the last minute always`, async () => {
+  test(`of ticks without a worker "${onMissed}" starts what it says, one of the last minute always (D12)`, async () => {
     const lab = at("2026-01-05T09:00:30Z");
     const graph = scheduled("* * * * *", { onMissed });
     const { worker } = await lab.serve(graph);
@@ -98,7 +98,7 @@ for (const onMissed of ["skip", "one", "all"] as const) {
   });
 }
 
-test('D12: "one" is the default, and "all" starts the newest 100 at most', async () => {
+test('"one" is the default, and "all" starts the newest 100 at most (D12)', async () => {
   assert.equal(scheduled("* * * * *").schedules[0]!.onMissed, "one");
   const lab = at("2026-01-05T09:00:30Z");
   const graph = scheduled("* * * * *", { onMissed: "all" });
@@ -113,7 +113,7 @@ test('D12: "one" is the default, and "all" starts the newest 100 at most', async
   await lab.end();
 });
 
-test("D12, O6: a clock that is set ahead or back starts no tick twice", async () => {
+test("a clock that is set ahead or back starts no tick twice (D12, O6)", async () => {
   const lab = at("2026-01-05T09:00:30Z");
   await lab.serve(scheduled("*/10 * * * *", { onMissed: "skip" }));
   await lab.pass("10m");
@@ -126,7 +126,7 @@ test("D12, O6: a clock that is set ahead or back starts no tick twice", async ()
   await lab.end();
 });
 
-test("D12: where clocks are set, a time of day ticks once a day, and repeated times as time goes by", () => {
+test("where clocks are set, a time of day ticks once a day, and repeated times as time goes by (D12)", () => {
   const ticks = (expression: string, from: string, hours: number) => {
     const [schedule] = scheduled(expression, { timezone: "Europe/Berlin" }).schedules;
     const begin = Date.parse(from);
@@ -154,7 +154,7 @@ test("D12: where clocks are set, a time of day ticks once a day, and repeated ti
   assert.equal(ticks("*/30 * * * *", "2026-10-25T00:00:00Z", 3).length, 6);
 });
 
-test("D12: a worker follows a schedule over the night in which the clocks are set ahead", async () => {
+test("a worker follows a schedule over the night in which the clocks are set ahead (D12)", async () => {
   const lab = at("2026-03-29T00:55:00Z");
   await lab.serve(scheduled("30 2 * * *", { timezone: "Europe/Berlin" }));
   await lab.pass("10m");
@@ -162,7 +162,7 @@ test("D12: a worker follows a schedule over the night in which the clocks are se
   await lab.end();
 });
 
-test("D12, D9: a bad expression, time zone, id or choice is a build error that names it", () => {
+test("a bad expression, time zone, id or choice is a build error that names it (D12, D9)", () => {
   const bad: readonly (readonly [string, ScheduleOptions<{ n?: number }>, RegExp])[] = [
     ["every day", {}, /"every day" is none/],
     ["61 * * * *", {}, /"61 \* \* \* \*" is none: .*minute/],
@@ -185,7 +185,7 @@ test("D12, D9: a bad expression, time zone, id or choice is a build error that n
   assert.throws(() => builder.addSchedule("0 9 * * *"), { code: "BUILD", message: /two schedules/ });
 });
 
-test("D12, D1, D8: the decorator records what the builder takes, several on one class, and they are no part of the version", () => {
+test("the decorator records what the builder takes, several on one class, and they are no part of the version (D12, D1, D8)", () => {
   @Schedule("0 9 * * 1-5", { timezone: "Europe/Berlin", onMissed: "skip", id: "mornings" })
   @Schedule("0 18 * * *")
   @Graph({ id: "twice", version: 1 })
@@ -223,7 +223,7 @@ test("D12, D1, D8: the decorator records what the builder takes, several on one 
   });
 });
 
-test("D12: an input that is refused, or that throws, is told once per tick and keeps nothing from ticking", async () => {
+test("an input that is refused, or that throws, is told once per tick and keeps nothing from ticking (D12)", async () => {
   const lab = at("2026-01-05T09:00:30Z");
   const input = (tick: Date) => {
     if (tick.getUTCMinutes() === 2) throw new Error("not on twos");
@@ -236,7 +236,7 @@ test("D12: an input that is refused, or that throws, is told once per tick and k
   await lab.end();
 });
 
-test("D12: of a graph that is served in two versions the newer one follows its schedules, and a worker may leave them to others", async () => {
+test("of a graph that is served in two versions the newer one follows its schedules, and a worker may leave them to others (D12)", async () => {
   const lab = at("2026-01-05T09:00:30Z");
   const older = lab.process(scheduled("* * * * *", {}, 1));
   const newer = lab.process(scheduled("*/2 * * * *", {}, 2));

@@ -17,7 +17,7 @@ const asking = graphOf({
   },
 });
 
-test("W1, SRV-01: a worker completes what was submitted, under its id, and a claim is the only thing that makes it one's own", async () => {
+test("a worker completes what was submitted, under its id, and a claim is the only thing that makes it one's own (W1, SRV-01)", async () => {
   const lab = new WorkerLab();
   const { runner, worker } = await lab.serve(chainOf("a", "b"));
   const other = lab.process(chainOf("a", "b"));
@@ -30,7 +30,7 @@ test("W1, SRV-01: a worker completes what was submitted, under its id, and a cla
   await lab.end();
 });
 
-test("W1: what is submitted in the process of the worker is taken at once, without a polling period", async () => {
+test("what is submitted in the process of the worker is taken at once, without a polling period (W1)", async () => {
   const lab = new WorkerLab();
   const { runner } = await lab.serve(chainOf("a"));
   await lab.pass(100);
@@ -40,7 +40,7 @@ test("W1: what is submitted in the process of the worker is taken at once, witho
   await lab.end();
 });
 
-test("W1, SRV-02: an answer, from whatever process, and a timer wake a run, which then goes on", async () => {
+test("an answer, from whatever process, and a timer wake a run, which then goes on (W1, SRV-02)", async () => {
   const lab = new WorkerLab();
   const { runner } = await lab.serve(asking);
   const other = lab.process(asking);
@@ -65,7 +65,7 @@ test("W1, SRV-02: an answer, from whatever process, and a timer wake a run, whic
   await lab.end();
 });
 
-test("W1: at most so many runs are at work at once, and the others follow", async () => {
+test("at most so many runs are at work at once, and the others follow (W1)", async () => {
   const lab = new WorkerLab();
   const gates = new Map<string, ReturnType<typeof gate<void>>>();
   const graph = graphOf({
@@ -98,7 +98,7 @@ test("W1: at most so many runs are at work at once, and the others follow", asyn
   await lab.end();
 });
 
-test("W1, H3, SRV-04, HND-14: a run of another version is left alone, however much of it is due, for a worker that has it", async () => {
+test("a run of another version is left alone, however much of it is due, for a worker that has it (W1, H3, SRV-04, HND-14)", async () => {
   const lab = new WorkerLab();
   const old = graphOf({ version: 1, vertices: { v: {} } });
   const next = graphOf({ version: 2, vertices: { v: {} } });
@@ -118,7 +118,7 @@ test("W1, H3, SRV-04, HND-14: a run of another version is left alone, however mu
   await lab.end();
 });
 
-test("W1: several workers share the runs, each of which runs once", async () => {
+test("several workers share the runs, each of which runs once (W1)", async () => {
   const lab = new WorkerLab();
   const graph = chainOf("a", "b", "c");
   const workers = [];
@@ -132,7 +132,7 @@ test("W1: several workers share the runs, each of which runs once", async () => 
   await lab.end();
 });
 
-test("W1: an idle worker reads the store about once a polling period, and a busy one does not spin", async () => {
+test("an idle worker reads the store about once a polling period, and a busy one does not spin (W1)", async () => {
   const lab = new WorkerLab();
   let reads = 0;
   const counting = new Proxy(lab.store, {
@@ -155,7 +155,7 @@ test("W1: an idle worker reads the store about once a polling period, and a busy
   await lab.end();
 });
 
-test("SRV-12, SRV-17, E11: a worker that stops takes nothing more, gives its runs the grace, aborts them and lets them go", async () => {
+test("a worker that stops takes nothing more, gives its runs the grace, aborts them and lets them go (SRV-12, SRV-17, E11)", async () => {
   const lab = new WorkerLab();
   const seen: string[] = [];
   const open = gate();
@@ -198,7 +198,7 @@ test("SRV-12, SRV-17, E11: a worker that stops takes nothing more, gives its run
   await lab.end();
 });
 
-test("W1, O6: a worker that stops waits for no timer: runs that only sleep, or try again later, are let go at once, and are due elsewhere", async () => {
+test("a worker that stops waits for no timer: runs that only sleep, or try again later, are let go at once, and are due elsewhere (W1, O6)", async () => {
   const lab = new WorkerLab();
   const graph = graphOf({
     vertices: {
@@ -229,7 +229,7 @@ test("W1, O6: a worker that stops waits for no timer: runs that only sleep, or t
   await lab.end();
 });
 
-test("W1: a signal that aborts, an asynchronous disposal and a second stop all stop a worker, and leave no listener", async () => {
+test("a signal that aborts, an asynchronous disposal and a second stop all stop a worker, and leave no listener (W1)", async () => {
   const lab = new WorkerLab();
   const forever = graphOf({ vertices: { v: { run: () => new Promise(() => {}) } } });
   const leave = new AbortController();
@@ -256,7 +256,7 @@ test("W1: a signal that aborts, an asynchronous disposal and a second stop all s
   assert.equal(lab.clock.pending, 0);
 });
 
-test("O2, W1: recover finds what is due behind a thousand runs of graphs that it does not know", async () => {
+test("recover finds what is due behind a thousand runs of graphs that it does not know (O2, W1)", async () => {
   const lab = new WorkerLab();
   const foreign = lab.process(graphOf({ id: "foreign", vertices: { v: {} } }));
   for (let i = 0; i < 1_000; i++) await foreign.runner.submit(notes(), { runId: `a${i}` });
@@ -267,7 +267,7 @@ test("O2, W1: recover finds what is due behind a thousand runs of graphs that it
   assert.equal((await lab.clock.drive(handles[0]!.result())).status, "completed");
 });
 
-test("W1, D10: workflows are compiled on the store as `compile` says, and hooks see every run that the worker works on", async () => {
+test("workflows are compiled on the store as `compile` says, and hooks see every run that the worker works on (W1, D10)", async () => {
   const clock = new VirtualClock();
   const store = memoryStore();
   @Graph({ id: "classes" })
@@ -304,7 +304,7 @@ test("W1, D10: workflows are compiled on the store as `compile` says, and hooks 
   await clock.drive(worker.stop());
 });
 
-test("W1: a run that stays due although there is nothing to do with it is looked at once a polling period, not in a loop", async () => {
+test("a run that stays due although there is nothing to do with it is looked at once a polling period, not in a loop (W1)", async () => {
   const lab = new WorkerLab();
   const { runner } = lab.process(chainOf("a"));
   await runner.submit(notes(), { runId: "r" });

@@ -23,7 +23,7 @@ async function paused(): Promise<Site> {
   return s;
 }
 
-test("FC-14, W3: a fork form that is sent twice makes one run; sent again with another state, it says so", async () => {
+test("a fork form that is sent twice makes one run; sent again with another state, it says so (FC-14, W3)", async () => {
   await using s = await paused();
   const visitor = new Visitor(s.app);
   const page = await visitor.open("/ui/runs/r/revisions/1");
@@ -41,7 +41,7 @@ test("FC-14, W3: a fork form that is sent twice makes one run; sent again with a
   assert.equal(await runsOf(s), 3);
 });
 
-test("FC-29, W3: a start form with a key that is none is refused as what it is", async () => {
+test("a start form with a key that is none is refused as what it is (FC-29, W3)", async () => {
   await using s = await site([approval()], { work: false });
   const visitor = new Visitor(s.app);
   const { version } = s.runners[0]!.graph;
@@ -56,7 +56,7 @@ test("FC-29, W3: a start form with a key that is none is refused as what it is",
   assert.deepEqual(s.warnings, []);
 });
 
-test("W3: a browser that comes back to where a form was sent to is led to the run", async () => {
+test("a browser that comes back to where a form was sent to is led to the run (W3)", async () => {
   await using s = await paused();
   const visitor = new Visitor(s.app);
   for (const action of ["cancel", "fork", "resume"]) {
@@ -68,7 +68,7 @@ test("W3: a browser that comes back to where a form was sent to is led to the ru
   }
 });
 
-test("W3: what a called run waits for is answered in the run that called it, and its page says so", async () => {
+test("what a called run waits for is answered in the run that called it, and its page says so (W3)", async () => {
   const store = memoryStore();
   const child = approval();
   const called = compile(child, { store });
@@ -101,7 +101,7 @@ test("W3: what a called run waits for is answered in the run that called it, and
   assert.deepEqual((await inStatus(s, "p", "completed")).body["state"], { question: "why", approved: true });
 });
 
-test("FC-11, W3: an answer that comes too late is refused with the reason, and with what was sent", async () => {
+test("an answer that comes too late is refused with the reason, and with what was sent (FC-11, W3)", async () => {
   await using s = await site([
     single("late", (_, ctx) => ctx.waitFor(Verdict, { deadline: "100ms" }), { waits: [Verdict] }),
   ]);

@@ -78,7 +78,7 @@ async function failed(s: Site, runId: string): Promise<void> {
   await until(async () => (await s.get(`/v1/runs/${runId}`)).body["reason"] === "errored");
 }
 
-test("W2, W3: where neither states nor causes are shown, nothing of them is on any page or in any answer", async () => {
+test("where neither states nor causes are shown, nothing of them is on any page or in any answer (W2, W3)", async () => {
   let sight = { state: true, causes: true };
   await using s = await site([leaky()], { auth: () => ({ id: "me", ...sight }) });
   await failed(s, "r");

@@ -48,7 +48,7 @@ async function allWaits(s: Site, query: string): Promise<{ waits: InboxWait[]; p
   }
 }
 
-test("W3: a run with more waits than a page takes shows some, and leads to all of them, each with its own form", async () => {
+test("a run with more waits than a page takes shows some, and leads to all of them, each with its own form (W3)", async () => {
   await using s = await site([map((item, ctx) => ctx.waitFor(Yes, { key: `k${item}`, info: { item } }))]);
   await s.post("/v1/graphs/map/runs", { runId: "r", input: { count: 70 } });
   await s.post("/v1/graphs/map/runs", { runId: "other", input: { count: 2 } });
@@ -75,7 +75,7 @@ test("W3: a run with more waits than a page takes shows some, and leads to all o
 });
 
 for (const [name, open] of [["memory", openMemory], ["Deno KV", openDenoKv]] as const) {
-  test(`W2: one wait is asked for by its id, and waits that tell much make short pages, in ${name}`, async () => {
+  test(`one wait is asked for by its id, and waits that tell much make short pages, in ${name} (W2)`, async () => {
     const opened = await open();
     const s = await site([
       map((item, ctx) => ctx.waitFor(Yes, { info: { item, text: "i".repeat(300_000) } })),
@@ -105,7 +105,7 @@ for (const [name, open] of [["memory", openMemory], ["Deno KV", openDenoKv]] as 
   });
 }
 
-test("W2, W3: records that hold much make short pages, and a timeline without their values", async () => {
+test("records that hold much make short pages, and a timeline without their values (W2, W3)", async () => {
   await using s = await site([
     single("loop", (_, ctx) => ctx.once("large", () => "x".repeat(1_000_000)), { pick: () => "only" }),
   ]);
@@ -131,7 +131,7 @@ test("W2, W3: records that hold much make short pages, and a timeline without th
   assert.ok(page.text.length < 500_000);
 });
 
-test("W3: of a long run of a version that is not served some records are read, and every one is reached", async () => {
+test("of a long run of a version that is not served some records are read, and every one is reached (W3)", async () => {
   const loop = (version: number) =>
     single("loop", (state) => Number((state as { out?: number }).out ?? 0) + 1, {
       pick: () => "only",
@@ -162,7 +162,7 @@ test("W3: of a long run of a version that is not served some records are read, a
   assert.ok(later.audited.length <= 5, "and not all of them for one page");
 });
 
-test("W3: so many faults, and so much of what happened at once, are shown as can be read", async () => {
+test("so many faults, and so much of what happened at once, are shown as can be read (W3)", async () => {
   await using s = await site([
     map((item) => {
       throw new RangeError(`item ${item}`);

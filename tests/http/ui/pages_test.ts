@@ -17,7 +17,7 @@ const start = async (s: Site, runId: string, question = "why", tags: readonly st
 const waitOf = async (s: Site, runId: string) =>
   ((await s.get(`/v1/runs/${runId}`)).body.waits as [{ waitId: string }])[0].waitId;
 
-test("W3: a run is started, answered, seen to its end, looked back at and forked with forms alone", async () => {
+test("a run is started, answered, seen to its end, looked back at and forked with forms alone (W3)", async () => {
   await using s = await site([approval()]);
   const visitor = new Visitor(s.app);
   const graphs = await visitor.open("/ui/graphs");
@@ -73,7 +73,7 @@ test("W3: a run is started, answered, seen to its end, looked back at and forked
   assert.notEqual(forked.url.pathname, done.url.pathname);
 });
 
-test("W3: every link and form of every page leads to something, wherever the app is mounted", async () => {
+test("every link and form of every page leads to something, wherever the app is mounted (W3)", async () => {
   await using s = await site([approval(1), approval(2), single("naps", (_, ctx) => ctx.sleep("nap", "1h"))]);
   const version = s.runners[1]!.graph.version;
   for (const tags of [["a:b"], ["c.d"]]) {
@@ -101,7 +101,7 @@ test("W3: every link and form of every page leads to something, wherever the app
   assert.ok(seen.size > 20, [...seen.keys()].join("\n"));
 });
 
-test("W3: what users wrote is text on every page", async () => {
+test("what users wrote is text on every page (W3)", async () => {
   await using s = await site([approval()]);
   const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)>'\u202e😀`;
   await start(s, "r", hostile);
@@ -135,7 +135,7 @@ test("W3: what users wrote is text on every page", async () => {
   assert.match((await visitor.open("/ui/runs/r2")).text, /&lt;script&gt;alert\(1\)/);
 });
 
-test("W3: pages hold no script, style or handler of their own, and the policy allows none", async () => {
+test("pages hold no script, style or handler of their own, and the policy allows none (W3)", async () => {
   await using s = await site([approval()]);
   await start(s, "r");
   const visitor = new Visitor(s.app);
@@ -156,7 +156,7 @@ test("W3: pages hold no script, style or handler of their own, and the policy al
   assert.match(api.headers.get("Content-Security-Policy")!, /^default-src 'none'; frame-ancestors 'none'$/);
 });
 
-test("W3: a form that is sent twice starts one run", async () => {
+test("a form that is sent twice starts one run (W3)", async () => {
   await using s = await site([approval()], { work: false });
   const visitor = new Visitor(s.app);
   const form = await visitor.open("/ui/graphs/approval");
@@ -169,7 +169,7 @@ test("W3: a form that is sent twice starts one run", async () => {
   assert.match(words(other), /The run was not started: the id or the key is taken by another run/);
 });
 
-test("W3: what was refused comes back with what was sent and what is wrong with it, and changes nothing", async () => {
+test("what was refused comes back with what was sent and what is wrong with it, and changes nothing (W3)", async () => {
   await using s = await site([approval()]);
   await start(s, "r");
   const visitor = new Visitor(s.app);
@@ -202,7 +202,7 @@ test("W3: what was refused comes back with what was sent and what is wrong with 
   assert.match(words(right), /This is the new run/);
 });
 
-test("W3: runs are listed by graph, status and tag, a page at a time", async () => {
+test("runs are listed by graph, status and tag, a page at a time (W3)", async () => {
   await using s = await site([approval(), single("quick", () => 1)]);
   for (let i = 0; i < 60; i++) {
     await s.post("/v1/graphs/quick/runs", { runId: `q${i}`, tags: i % 2 ? ["odd"] : [] });
@@ -233,7 +233,7 @@ test("W3: runs are listed by graph, status and tag, a page at a time", async () 
   assert.match(words(bad), /The request is not as described\..*status:/s);
 });
 
-test("W3: failures and halts are shown, and a run goes on from them with a button", async () => {
+test("failures and halts are shown, and a run goes on from them with a button (W3)", async () => {
   let failing = true;
   const s = await site([
     single("fails", () => {
@@ -256,7 +256,7 @@ test("W3: failures and halts are shown, and a run goes on from them with a butto
   await inStatus(s, "r", "completed");
 });
 
-test("W3: a run of a version that is not served is shown by its records, and can be ended", async () => {
+test("a run of a version that is not served is shown by its records, and can be ended (W3)", async () => {
   await using s = await site([approval(1)]);
   await start(s, "r");
   await using later = await site([approval(2)], { store: s.store, work: false });
@@ -271,7 +271,7 @@ test("W3: a run of a version that is not served is shown by its records, and can
   assert.match(words(cancelled), /The run is cancelled.*cancelled: old/s);
 });
 
-test("W3, H4: a run whose history was cut is shown from where it begins", async () => {
+test("a run whose history was cut is shown from where it begins (W3, H4)", async () => {
   await using s = await site([
     single("loop", (state) => Number((state as { out?: number }).out ?? 0) + 1, { pick: () => "only" }),
   ]);
@@ -305,7 +305,7 @@ test("W3, H4: a run whose history was cut is shown from where it begins", async 
   assert.match(words(gone), /There is nothing here/);
 });
 
-test("W3: the inbox is narrowed by graph and name, folded where it is long, and shows whose waits they are", async () => {
+test("the inbox is narrowed by graph and name, folded where it is long, and shows whose waits they are (W3)", async () => {
   await using s = await site([
     approval(),
     single("asks", (_, ctx) => ctx.interrupt({ at: new Date(0), why: "x" })),

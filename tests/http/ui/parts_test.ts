@@ -18,7 +18,7 @@ async function rowsOf(before: unknown, after: unknown): Promise<readonly (readon
   );
 }
 
-test("W3: a difference tells what was added, removed and changed, and nothing else", async () => {
+test("a difference tells what was added, removed and changed, and nothing else (W3)", async () => {
   assert.deepEqual(
     await rowsOf(
       {
@@ -56,7 +56,7 @@ test("W3: a difference tells what was added, removed and changed, and nothing el
   assert.match(String(await difference({ a: [{}] }, { a: [{}] })), /did not change/);
 });
 
-test("FC-29, W3: fields that objects have of themselves are told like others", async () => {
+test("fields that objects have of themselves are told like others (FC-29, W3)", async () => {
   for (const key of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
     const state = JSON.parse(`{"${key}": {"admin": true}}`) as object;
     assert.deepEqual(await rowsOf({}, state), [[key, "added", "", '{"admin":true}']]);
@@ -65,7 +65,7 @@ test("FC-29, W3: fields that objects have of themselves are told like others", a
   }
 });
 
-test("FC-29, W3: of states that differ everywhere some changes are told, without a look at the rest", async () => {
+test("of states that differ everywhere some changes are told, without a look at the rest (FC-29, W3)", async () => {
   let looks = 0;
   const counting = (values: readonly number[]) =>
     new Proxy(values, {
@@ -81,7 +81,7 @@ test("FC-29, W3: of states that differ everywhere some changes are told, without
   assert.ok(looks < 2_000, `${looks} looks`);
 });
 
-test("W3: JSON is written as it always is, and a large value no further than it is shown", () => {
+test("JSON is written as it always is, and a large value no further than it is shown (W3)", () => {
   for (
     const value of [
       null,
@@ -132,7 +132,7 @@ function graphOf(n: number, edges: readonly (readonly [number, number])[]): Grap
 
 const chain = (n: number) => Array.from({ length: n - 1 }, (_, i) => [i, i + 1] as const);
 
-test("FC-29, W3: graphs that take long to be drawn are not, and those that people make are", async () => {
+test("graphs that take long to be drawn are not, and those that people make are (FC-29, W3)", async () => {
   const drawn = async (graph: GraphBody) => {
     const html = String(await new Drawings().draw(graph));
     if (html.includes("<svg")) return true;
@@ -167,7 +167,7 @@ test("FC-29, W3: graphs that take long to be drawn are not, and those that peopl
   );
 });
 
-test("W3: a drawing is made once, as long as it is asked for, and another one for another status", async () => {
+test("a drawing is made once, as long as it is asked for, and another one for another status (W3)", async () => {
   const drawings = new Drawings();
   const graph = graphOf(3, chain(3));
   const status = (status: ExecutionStatus) => ({ v1: status });

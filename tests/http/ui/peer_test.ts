@@ -18,7 +18,7 @@ async function asked(url: string, version: string): Promise<readonly number[]> {
   return [page!.status, api!.status, sent.status];
 }
 
-test("OBS-32, W3: without auth pages and forms work for this machine, on every server", async () => {
+test("without auth pages and forms work for this machine, on every server (OBS-32, W3)", async () => {
   await using s = await site([approval()], { work: false });
   const { version } = s.runners[0]!.graph;
   for (const [app, path] of [[s.app, ""], [new Hono().route("/sub", s.app), "/sub"]] as const) {
@@ -27,7 +27,7 @@ test("OBS-32, W3: without auth pages and forms work for this machine, on every s
   }
 });
 
-test("OBS-32: where the server knows where its requests come from, one that it does not know comes from elsewhere", async () => {
+test("where the server knows where its requests come from, one that it does not know comes from elsewhere (OBS-32)", async () => {
   await using s = await site([approval()], { work: false });
   const peers: readonly (readonly [status: number, env: object])[] = [
     [200, { requestIP: () => ({ address: "127.0.0.1" }) }],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { approval, site } from "../support.ts";
 
-test("W3: a proxy that puts its own host in the place of the browser's keeps forms from nobody but other origins", async () => {
+test("a proxy that puts its own host in the place of the browser's keeps forms from nobody but other origins (W3)", async () => {
   await using s = await site([approval()], { work: false, insecure: true });
   let sent = 0;
   const send = async (headers: Readonly<Record<string, string>>, path = "/ui/graphs/approval") => {

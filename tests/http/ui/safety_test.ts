@@ -37,7 +37,7 @@ async function contents(s: Site): Promise<unknown> {
   return [rows.map((row) => row.runId), run.revision, status, (await runner!.waits()).rows.length];
 }
 
-test("W3: forms are taken from pages of the app alone, whatever a browser sends along", async () => {
+test("forms are taken from pages of the app alone, whatever a browser sends along (W3)", async () => {
   await using s = await paused();
   const visitor = new Visitor(s.app);
   const before = await contents(s);
@@ -66,7 +66,7 @@ test("W3: forms are taken from pages of the app alone, whatever a browser sends 
   assert.deepEqual(await contents(s), before);
 });
 
-test("W3: origins that may use the API may not send forms of the dashboard", async () => {
+test("origins that may use the API may not send forms of the dashboard (W3)", async () => {
   await using s = await paused({ origins: ["https://admin.example"] });
   const before = await contents(s);
   for (const [path, fields] of await postsOf(s)) {
@@ -79,7 +79,7 @@ test("W3: origins that may use the API may not send forms of the dashboard", asy
   assert.deepEqual(await contents(s), before);
 });
 
-test("W3: a form is what browsers make of one: nothing else is taken, and nothing large", async () => {
+test("a form is what browsers make of one: nothing else is taken, and nothing large (W3)", async () => {
   await using s = await paused({ bodyLimit: 1_000 });
   const before = await contents(s);
   const send = (type: string, body: BodyInit) =>
@@ -105,7 +105,7 @@ test("W3: a form is what browsers make of one: nothing else is taken, and nothin
   assert.deepEqual(await contents(s), before);
 });
 
-test("W2, W3: whoever may not use the API sees no page, and a browser is asked for a name and a password", async () => {
+test("whoever may not use the API sees no page, and a browser is asked for a name and a password (W2, W3)", async () => {
   const asked: string[] = [];
   const auth = ({ request, operation = "none" }: ApiCall) => {
     asked.push(operation);
@@ -154,7 +154,7 @@ test("W2, W3: whoever may not use the API sees no page, and a browser is asked f
   );
 });
 
-test("W2, W3: what a caller may not do over the API, no form does for them", async () => {
+test("what a caller may not do over the API, no form does for them (W2, W3)", async () => {
   const forbidden = new Set<string>();
   const auth = ({ operation = "" }: ApiCall) =>
     forbidden.has(operation) ? "forbidden" as const : { id: "me" };
@@ -177,7 +177,7 @@ test("W2, W3: what a caller may not do over the API, no form does for them", asy
   assert.equal((await visitor.open("/ui/waits")).status, 200);
 });
 
-test("W2, W3: a state is on no page where it is not exposed", async () => {
+test("a state is on no page where it is not exposed (W2, W3)", async () => {
   await using s = await paused({ expose: { state: false } });
   const visitor = new Visitor(s.app);
   for (const path of ["runs", "runs/r", "runs/r/revisions/1", "runs/r/revisions/2"]) {
@@ -188,7 +188,7 @@ test("W2, W3: a state is on no page where it is not exposed", async () => {
   }
 });
 
-test("W3: paths that name nothing are asked for nowhere", async () => {
+test("paths that name nothing are asked for nowhere (W3)", async () => {
   const asked: string[] = [];
   await using s = await paused({
     auth: ({ operation = "none" }) => {
@@ -219,7 +219,7 @@ test("W3: paths that name nothing are asked for nowhere", async () => {
   assert.deepEqual(new Set(asked), new Set(["dashboard"]));
 });
 
-test("W3: the dashboard can be switched off, and is no part of the description", async () => {
+test("the dashboard can be switched off, and is no part of the description (W3)", async () => {
   await using s = await site([approval()], { dashboard: false, work: false });
   for (const path of ["/ui", "/ui/", "/ui/runs", "/ui/style.css"]) {
     const answer = await s.app.request(path);
@@ -231,7 +231,7 @@ test("W3: the dashboard can be switched off, and is no part of the description",
   assert.deepEqual(Object.keys(body.paths).filter((path) => !path.startsWith("/v1/")), []);
 });
 
-test("W3: every request of a page is audited as what it asks for, without what was sent", async () => {
+test("every request of a page is audited as what it asks for, without what was sent (W3)", async () => {
   await using s = await paused({ auth: () => ({ id: "me" }) });
   const visitor = new Visitor(s.app);
   const [path, fields] = (await postsOf(s))[1]!;

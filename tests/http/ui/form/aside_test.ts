@@ -29,7 +29,7 @@ function asideOf(page: FormPage) {
   };
 }
 
-test("W3: what need not be given stands aside after what must, if it is much, and is sent all the same", () => {
+test("what need not be given stands aside after what must, if it is much, and is sent all the same (W3)", () => {
   const page = new FormPage(schemaOf(Claim));
   const aside = asideOf(page)!;
   assert.deepEqual([aside.called, aside.open], ["5 more fields", false]);
@@ -43,7 +43,7 @@ test("W3: what need not be given stands aside after what must, if it is much, an
   });
 });
 
-test("W3: it is open when something in it is wrong or was filled in, and stays shut for what stood there", () => {
+test("it is open when something in it is wrong or was filled in, and stays shut for what stood there (W3)", () => {
   const made = schemaOf(Claim);
   const again = (typed: Readonly<Record<string, string>>, path: string) =>
     asideOf(
@@ -61,7 +61,7 @@ test("W3: it is open when something in it is wrong or was filled in, and stays s
   assert.equal(again({}, "checks[0]"), true);
 });
 
-test("W3: nothing stands aside where all may be left out, where it is little, or inside something else", () => {
+test("nothing stands aside where all may be left out, where it is little, or inside something else (W3)", () => {
   const text = z.string().optional();
   const four = { a: text, b: text, c: text, d: text };
   for (
@@ -78,7 +78,7 @@ test("W3: nothing stands aside where all may be left out, where it is little, or
   assert.deepEqual(frame!.children.map(({ name }) => name), ["legend", "div", "details"]);
 });
 
-test("W3: an object that may be left out is left out by a form that nobody has touched", () => {
+test("an object that may be left out is left out by a form that nobody has touched (W3)", () => {
   assert.deepEqual(
     submitted(
       z.object({
@@ -89,7 +89,7 @@ test("W3: an object that may be left out is left out by a form that nobody has t
   );
 });
 
-test("W3: limits are told in words, those that every value keeps are not", () => {
+test("limits are told in words, those that every value keeps are not (W3)", () => {
   const Limits = z.object({
     a: z.array(z.string()).min(1).max(3),
     b: z.array(z.object({})).max(1),
@@ -116,7 +116,7 @@ test("W3: limits are told in words, those that every value keeps are not", () =>
   ]);
 });
 
-test("W3: everything that cannot be read is told at once", () => {
+test("everything that cannot be read is told at once (W3)", () => {
   const Bad = z.object({
     j: z.any(),
     k: z.record(z.string(), z.number()),

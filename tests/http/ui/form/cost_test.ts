@@ -75,7 +75,7 @@ const SCHEMAS: Readonly<Record<string, unknown>> = {
 };
 
 for (const [what, made] of Object.entries(SCHEMAS)) {
-  test(`FC-29, W3: a form is made and read with a bounded number of looks: ${what}`, () => {
+  test(`a form is made and read with a bounded number of looks: ${what} (FC-29, W3)`, () => {
     const { schema, looks } = counted(made);
     const drawn = String(fieldsOf(schema, "f"));
     const read = valueOf(schema, new URLSearchParams("value=1"));
@@ -85,7 +85,7 @@ for (const [what, made] of Object.entries(SCHEMAS)) {
   });
 }
 
-test("FC-29, W3: what a form was sent is gone through once, however many fields that are, and the first of a name counts", () => {
+test("what a form was sent is gone through once, however many fields that are, and the first of a name counts (FC-29, W3)", () => {
   let searches = 0;
   class Searched extends URLSearchParams {
     override get(name: string): string | null {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { FormPage, refused, schemaOf, submitted, textHeld } from "./page.ts";
 
-test("W3: the form of the approval in the README is two controls, which make its answer", () => {
+test("the form of the approval in the README is two controls, which make its answer (W3)", () => {
   const Verdict = z.object({ by: z.string(), approve: z.boolean() });
   const page = new FormPage(schemaOf(Verdict));
   assert.deepEqual(page.names, ["value/by", "value/approve"]);
@@ -17,7 +17,7 @@ test("W3: the form of the approval in the README is two controls, which make its
   assert.deepEqual(refused(Verdict, { "value/by": "Kim" }), ["approve: choose one"]);
 });
 
-test("W3: a text is what was typed, with its spaces and its lines as LF", () => {
+test("a text is what was typed, with its spaces and its lines as LF (W3)", () => {
   const Note = z.object({ note: z.string(), line: z.string().max(80) });
   const page = new FormPage(schemaOf(Note));
   assert.deepEqual([page.control("value/note").name, page.control("value/line").name], ["textarea", "input"]);
@@ -29,7 +29,7 @@ test("W3: a text is what was typed, with its spaces and its lines as LF", () => 
   assert.deepEqual(submitted(Note, typed), { note: "\n  two\nlines \n", line: " x " });
 });
 
-test("W3: an empty text is the empty string where that may be, nothing where nothing may be, else it is refused", () => {
+test("an empty text is the empty string where that may be, nothing where nothing may be, else it is refused (W3)", () => {
   assert.deepEqual(submitted(z.object({ a: z.string().optional() })), {});
   assert.deepEqual(submitted(z.object({ a: z.email().optional() })), {});
   assert.deepEqual(submitted(z.object({ a: z.string().default("x") }), { "value/a": "" }), { a: "" });
@@ -40,7 +40,7 @@ test("W3: an empty text is the empty string where that may be, nothing where not
   assert.deepEqual(page.texts("small"), ["(required)", "(required)", "(required)", "(required)"]);
 });
 
-test("W3: where a schema says that a text may be empty, an empty one is given", () => {
+test("where a schema says that a text may be empty, an empty one is given (W3)", () => {
   const Empty = z.object({
     a: z.string().min(0),
     b: z.string().min(0).nullable(),
@@ -53,7 +53,7 @@ test("W3: where a schema says that a text may be empty, an empty one is given", 
   assert.equal(new FormPage(many).value(), "");
 });
 
-test("W3: formats have the controls that browsers have for them, whose values are of the format", () => {
+test("formats have the controls that browsers have for them, whose values are of the format (W3)", () => {
   const Formats = z.object({
     mail: z.email(),
     page: z.url(),
@@ -76,7 +76,7 @@ test("W3: formats have the controls that browsers have for them, whose values ar
   assert.equal(filled.day, "2026-02-28");
 });
 
-test("W3: numbers are kept exactly or refused", () => {
+test("numbers are kept exactly or refused (W3)", () => {
   const Amount = z.object({ amount: z.number(), count: z.int().min(0).max(9) });
   const page = new FormPage(schemaOf(Amount));
   assert.deepEqual(page.control("value/amount").attributes["step"], "any");
@@ -110,7 +110,7 @@ test("W3: numbers are kept exactly or refused", () => {
   ]);
 });
 
-test("W3: browsers are told of steps only when they count them from where the schema does", () => {
+test("browsers are told of steps only when they count them from where the schema does (W3)", () => {
   const stepOf = (schema: z.ZodType) => new FormPage(schemaOf(schema)).control("value").attributes["step"];
   assert.equal(stepOf(z.number().multipleOf(5)), "5");
   assert.equal(stepOf(z.number().multipleOf(5).min(10)), "5");
@@ -120,7 +120,7 @@ test("W3: browsers are told of steps only when they count them from where the sc
   assert.equal(new FormPage(half).control("value").attributes["step"], "any");
 });
 
-test("W3: a yes or no that may be left out can be not given", () => {
+test("a yes or no that may be left out can be not given (W3)", () => {
   const Flags = z.object({
     a: z.boolean().optional(),
     b: z.boolean().default(false),
@@ -142,7 +142,7 @@ test("W3: a yes or no that may be left out can be not given", () => {
   assert.deepEqual(page.controls("value/b").map(({ attributes }) => "checked" in attributes), [false, true]);
 });
 
-test("W3: up to five choices are radio buttons, more are a list; either means the same", () => {
+test("up to five choices are radio buttons, more are a list; either means the same (W3)", () => {
   const values = ["a", "b", "c", "d", "e", "f"] as const;
   const Few = z.object({ one: z.enum(["a", "b"]), other: z.literal(["x", 1, null]).optional() });
   assert.deepEqual(submitted(Few, { "value/one": '"b"', "value/other": "1" }), { one: "b", other: 1 });
@@ -159,13 +159,13 @@ test("W3: up to five choices are radio buttons, more are a list; either means th
   assert.deepEqual(refused(Many), ["one: choose one"]);
 });
 
-test("W3: what must be one value is chosen all the same", () => {
+test("what must be one value is chosen all the same (W3)", () => {
   const Consent = z.object({ agree: z.literal(true) });
   assert.deepEqual(refused(Consent), ["agree: choose one"]);
   assert.deepEqual(submitted(Consent, { "value/agree": "true" }), { agree: true });
 });
 
-test("W3: choices of a union have the titles of their schemas; those that look the same are shown as JSON", () => {
+test("choices of a union have the titles of their schemas; those that look the same are shown as JSON (W3)", () => {
   const Level = z.union([
     z.literal(1).meta({ title: "Low" }),
     z.literal(2).meta({ title: "High" }),
@@ -181,7 +181,7 @@ test("W3: choices of a union have the titles of their schemas; those that look t
   ]);
 });
 
-test("W3: a value that may be null is null when it is empty; what else that may mean is chosen, and can be chosen back", () => {
+test("a value that may be null is null when it is empty; what else that may mean is chosen, and can be chosen back (W3)", () => {
   const Maybe = z.object({
     text: z.string().nullish(),
     count: z.int().nullable(),
@@ -204,12 +204,12 @@ test("W3: a value that may be null is null when it is empty; what else that may 
   assert.equal(submitted(Maybe, { "value/text": "null" }).text, "null");
 });
 
-test("W3: what was typed is the value also where null was chosen for an empty text", () => {
+test("what was typed is the value also where null was chosen for an empty text (W3)", () => {
   const typed = { "value/a": "x", "value/a?": "null" };
   assert.deepEqual(submitted(z.object({ a: z.string().nullish() }), typed), { a: "x" });
 });
 
-test("W3: defaults are filled in, and what comes back for a field that is left out is told", () => {
+test("defaults are filled in, and what comes back for a field that is left out is told (W3)", () => {
   const Defaults = z.object({
     text: z.string().default("two\nlines"),
     count: z.int().default(5),
@@ -227,14 +227,14 @@ test("W3: defaults are filled in, and what comes back for a field that is left o
   assert.deepEqual(submitted(Defaults, emptied), { ...all, text: "", tags: [] });
 });
 
-test("W3: a default that a control would change is not filled in but told", () => {
+test("a default that a control would change is not filled in but told (W3)", () => {
   const Odd = z.object({ text: z.string().default("a\rb"), day: z.iso.date().default("soon\0") });
   const page = new FormPage(schemaOf(Odd));
   assert.deepEqual([...page.submit().values()], ["", ""]);
   assert.deepEqual(page.value(), {});
 });
 
-test("W3: lists of texts and numbers are typed a line each", () => {
+test("lists of texts and numbers are typed a line each (W3)", () => {
   const Lists = z.object({
     tags: z.array(z.string()),
     sizes: z.array(z.number()).optional(),
@@ -249,7 +249,7 @@ test("W3: lists of texts and numbers are typed a line each", () => {
   ]);
 });
 
-test("W3: titles are labels, descriptions are help, and what must be given says so in words", () => {
+test("titles are labels, descriptions are help, and what must be given says so in words (W3)", () => {
   const Told = z.object({
     by: z.string().min(1).meta({ title: "Your name", description: "As in the directory" }),
     free: z.string().optional(),

@@ -14,7 +14,7 @@ function objectOf(properties: readonly (readonly [string, unknown])[], more: obj
 
 const TEXT = { type: "string" };
 
-test("W3: texts of a schema are texts of the page, wherever they stand", () => {
+test("texts of a schema are texts of the page, wherever they stand (W3)", () => {
   const choices = [EVIL, "b", "c", "d", "e", "f"];
   const schema = objectOf([
     [EVIL, { type: "string", title: EVIL, description: EVIL, default: EVIL, pattern: EVIL, format: EVIL }],
@@ -38,7 +38,7 @@ test("W3: texts of a schema are texts of the page, wherever they stand", () => {
   for (const control of page.controls()) assert.ok(!("pattern" in control.attributes));
 });
 
-test("W3: keys that objects have of themselves are keys of the value", () => {
+test("keys that objects have of themselves are keys of the value (W3)", () => {
   const keys = [
     "__proto__",
     "constructor",
@@ -60,7 +60,7 @@ test("W3: keys that objects have of themselves are keys of the value", () => {
   assert.ok(page.texts("label").every((label) => label !== "" && !label.includes("\u202e")));
 });
 
-test("W3: an object whose only key looks like a tag is that object", () => {
+test("an object whose only key looks like a tag is that object (W3)", () => {
   const schema = objectOf([["$date", TEXT]]);
   const entries = new Map([["value/%24date", "soon"]]);
   assert.deepEqual(valueOf(schema, entries), { value: { $plain: { $date: "soon" } } });
@@ -68,7 +68,7 @@ test("W3: an object whose only key looks like a tag is that object", () => {
   assert.equal(entriesOf(schema, { $date: "2026-01-01T00:00:00.000Z" }), undefined, "a tag is no object");
 });
 
-test("W3: keys that cannot be names of controls, and too many of them, are typed as JSON", () => {
+test("keys that cannot be names of controls, and too many of them, are typed as JSON (W3)", () => {
   const jsonOnly = (schema: unknown) => assert.deepEqual(new FormPage(schema).names, ["value"]);
   jsonOnly(objectOf([["x".repeat(10_000), TEXT]]));
   jsonOnly(objectOf([["é".repeat(400), TEXT]]));
@@ -83,7 +83,7 @@ test("W3: keys that cannot be names of controls, and too many of them, are typed
   assert.equal(new FormPage(many).names.length, 200, "what is too much for fields is JSON, a field each");
 });
 
-test("W3: schemas that are endless, by references or by depth, make a form of bounded size at once", () => {
+test("schemas that are endless, by references or by depth, make a form of bounded size at once (W3)", () => {
   const laughs = Object.fromEntries(Array.from({ length: 60 }, (_, i) => {
     const next = { $ref: `#/$defs/d${i + 1}` };
     return [
@@ -126,7 +126,7 @@ test("W3: schemas that are endless, by references or by depth, make a form of bo
   assert.ok(performance.now() - began < 5_000);
 });
 
-test("W3: schemas that are none, or say what makes no sense, still make a form", () => {
+test("schemas that are none, or say what makes no sense, still make a form (W3)", () => {
   const junk = [null, undefined, 0, "", "x", [], {}, true, { type: "x" }, { $ref: 1 }, { $ref: "#/%" }];
   const keywords = [
     "type",
@@ -160,7 +160,7 @@ test("W3: schemas that are none, or say what makes no sense, still make a form",
   }
 });
 
-test("W3: a pattern is never run, however long it would take", () => {
+test("a pattern is never run, however long it would take (W3)", () => {
   const schema = { type: "string", pattern: "^(a+)+$", maxLength: 100 };
   const text = `${"a".repeat(60)}!`;
   assert.deepEqual(valueOf(schema, new Map([["value", text]])), { value: text });
@@ -168,7 +168,7 @@ test("W3: a pattern is never run, however long it would take", () => {
   assert.match(page.texts("p")[0]!, /\^\(a\+\)\+\$/);
 });
 
-test("W3: names that a form does not have are ignored, and of a name that comes twice the first counts", () => {
+test("names that a form does not have are ignored, and of a name that comes twice the first counts (W3)", () => {
   const schema = objectOf([["a", TEXT]]);
   const body = new URLSearchParams(
     "value%2Fa=1&value%2Fa=2&value%2Fb=3&value=4&reason=5&value%2F__proto__=6",
@@ -176,7 +176,7 @@ test("W3: names that a form does not have are ignored, and of a name that comes 
   assert.deepEqual(valueOf(schema, body), { value: { a: "1" } });
 });
 
-test("W3: what a control would not give back cannot be filled in, and JSON can", () => {
+test("what a control would not give back cannot be filled in, and JSON can (W3)", () => {
   const schema = objectOf([["a", TEXT], ["b", { type: "number" }]]);
   for (
     const value of [

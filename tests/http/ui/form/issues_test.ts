@@ -41,7 +41,7 @@ function alerts(page: FormPage): readonly string[] {
     .flatMap((list) => allOf(list)).filter(({ name }) => name === "li").map(({ text }) => text.trim());
 }
 
-test("W3: what the API has against a value is shown at the field, which holds what was sent", () => {
+test("what the API has against a value is shown at the field, which holds what was sent (W3)", () => {
   const Order = z.object({
     "a b": z.object({ "first.name": z.string().min(3) }),
     size: z.int().max(9).optional(),
@@ -72,7 +72,7 @@ test("W3: what the API has against a value is shown at the field, which holds wh
   );
 });
 
-test("W3: what is wrong with a choice is told at its group", () => {
+test("what is wrong with a choice is told at its group (W3)", () => {
   const Verdict = z.object({ approve: z.boolean(), level: z.enum(["a", "b", "c", "d", "e", "f"]) });
   const page = again(Verdict, {}, new FormPage(schemaOf(Verdict)).issues());
   const [group] = page.all("fieldset");
@@ -81,7 +81,7 @@ test("W3: what is wrong with a choice is told at its group", () => {
   assert.equal(saidOf(page, "value/level"), "choose one");
 });
 
-test("W3: of variants the chosen one is told, and stays chosen", () => {
+test("of variants the chosen one is told, and stays chosen (W3)", () => {
   const Shape = z.object({
     shape: z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("circle"), size: z.number().min(5) }),
@@ -109,7 +109,7 @@ test("W3: of variants the chosen one is told, and stays chosen", () => {
   assert.deepEqual(byClass(unchosen.root, "issue").map(({ text }) => text.trim()), ["choose one"]);
 });
 
-test("W3: issues of no field stand before the fields", () => {
+test("issues of no field stand before the fields (W3)", () => {
   const Flat = z.object({ a: z.string() });
   const page = again(Flat, { "value/a": "x" }, [
     { path: "", message: "a and b <differ>" },
@@ -126,7 +126,7 @@ test("W3: issues of no field stand before the fields", () => {
   assert.equal(saidOf(single, "value"), "bad\na.b: odd");
 });
 
-test("W3: paths are read as the API writes them: those of values, and those of requests", () => {
+test("paths are read as the API writes them: those of values, and those of requests (W3)", () => {
   const paths: readonly (readonly Step[])[] = [
     [],
     ["a"],
@@ -148,7 +148,7 @@ test("W3: paths are read as the API writes them: those of values, and those of r
   assert.equal(stepsOf(pathText(long))[0], long[0]);
 });
 
-test("W3: what was typed into a control that browsers would clean comes back in a plain one", () => {
+test("what was typed into a control that browsers would clean comes back in a plain one (W3)", () => {
   const Cleaned = z.object({
     n: z.number(),
     day: z.iso.date(),
@@ -170,7 +170,7 @@ test("W3: what was typed into a control that browsers would clean comes back in 
   });
 });
 
-test("W3: a time that was refused can be typed, with a fraction or another zone", () => {
+test("a time that was refused can be typed, with a fraction or another zone (W3)", () => {
   const Exact = z.object({ at: z.iso.datetime({ precision: 3, offset: true }) });
   const page = again(Exact, { "value/at": "2026-01-02T03:04" });
   assert.equal(page.control("value/at").attributes["type"], "text");
@@ -178,7 +178,7 @@ test("W3: a time that was refused can be typed, with a fraction or another zone"
   assert.deepEqual(Exact.parse(page.fill({ "value/at": typed }).value()), { at: typed });
 });
 
-test("W3: a choice that is offered no more is refused, and nothing else is chosen in its place", () => {
+test("a choice that is offered no more is refused, and nothing else is chosen in its place (W3)", () => {
   const made = schemaOf(
     z.object({ level: z.enum(["low", "high"]), shape: z.union([z.string(), z.number()]) }),
   );

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { z } from "zod";
 import { FormPage, refused, schemaOf, submitted } from "./page.ts";
 
-test("W3: objects in objects are groups with a legend, and their keys may be anything", () => {
+test("objects in objects are groups with a legend, and their keys may be anything (W3)", () => {
   const Nested = z.object({
     to: z.object({ "first.name": z.string(), "a b/c~d[0]\"'<é😀": z.string() }).meta({ title: "Recipient" }),
   });
@@ -17,7 +17,7 @@ test("W3: objects in objects are groups with a legend, and their keys may be any
   assert.deepEqual(refusedPaths, [{ path: '["a b"].n', message: "give a value" }]);
 });
 
-test("W3: an object that may be left out or be null is so when that is chosen, and never by mistake", () => {
+test("an object that may be left out or be null is so when that is chosen, and never by mistake (W3)", () => {
   const Maybe = z.object({ to: z.object({ name: z.string(), age: z.int().default(3) }).nullish() });
   assert.deepEqual(submitted(Maybe), {});
   assert.deepEqual(submitted(Maybe, { "value/to?": "" }), {});
@@ -33,7 +33,7 @@ test("W3: an object that may be left out or be null is so when that is chosen, a
   );
 });
 
-test("W3: of a union the variant is chosen, and only its fields are read", () => {
+test("of a union the variant is chosen, and only its fields are read (W3)", () => {
   const Shape = z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("circle"), size: z.number() }),
     z.object({ kind: z.literal("text"), size: z.string(), note: z.string().optional() }),
@@ -52,7 +52,7 @@ test("W3: of a union the variant is chosen, and only its fields are read", () =>
   });
 });
 
-test("W3: values of different types are variants too", () => {
+test("values of different types are variants too (W3)", () => {
   const Either = z.object({
     size: z.union([z.literal("auto"), z.number(), z.array(z.string()), z.boolean()]),
   });
@@ -64,7 +64,7 @@ test("W3: values of different types are variants too", () => {
   assert.equal(submitted(Both), 3);
 });
 
-test("W3: whatever has no fields of its own is typed as JSON, with an example", () => {
+test("whatever has no fields of its own is typed as JSON, with an example (W3)", () => {
   const Rest = z.object({
     items: z.array(z.object({ name: z.string(), qty: z.int() })),
     meta: z.record(z.string(), z.number()).optional(),
@@ -93,7 +93,7 @@ test("W3: whatever has no fields of its own is typed as JSON, with an example", 
   assert.match(refused(Rest, { ...typed, "value/any": '{"$bigint": "x"}' })[0]!, /^any: .*digits/);
 });
 
-test("W3: without a schema, or with one that says nothing, the value is one text of JSON", () => {
+test("without a schema, or with one that says nothing, the value is one text of JSON (W3)", () => {
   for (const schema of [undefined, null, true, {}, [], "string", { type: "object" }, { $ref: "#" }]) {
     const page = new FormPage(schema);
     assert.deepEqual(page.names, ["value"]);
@@ -102,7 +102,7 @@ test("W3: without a schema, or with one that says nothing, the value is one text
   }
 });
 
-test("W3: a value that is no object is one field", () => {
+test("a value that is no object is one field (W3)", () => {
   assert.equal(submitted(z.string(), { value: "x" }), "x");
   assert.equal(submitted(z.boolean(), { value: "false" }), false);
   assert.deepEqual(submitted(z.array(z.int()), { value: "1\n2" }), [1, 2]);
@@ -111,12 +111,12 @@ test("W3: a value that is no object is one field", () => {
   assert.deepEqual(refused(z.boolean()), [": choose one"]);
 });
 
-test("W3: an object without fields asks for nothing", () => {
+test("an object without fields asks for nothing (W3)", () => {
   assert.deepEqual(submitted(z.object({})), {});
   assert.match(new FormPage(schemaOf(z.object({}))).texts("p")[0]!, /Nothing/);
 });
 
-test("W3: references are followed; what refers to itself is typed as JSON where it begins again", () => {
+test("references are followed; what refers to itself is typed as JSON where it begins again (W3)", () => {
   interface Node {
     value: number;
     next?: Node | undefined;
@@ -136,7 +136,7 @@ test("W3: references are followed; what refers to itself is typed as JSON where 
   });
 });
 
-test("W3: parts that belong together are one object", () => {
+test("parts that belong together are one object (W3)", () => {
   const part = (name: string) => ({
     type: "object",
     properties: { [name]: { type: "string" } },

@@ -106,7 +106,7 @@ function objectKind(random: Random, depth: number, tag?: string): Kind {
   };
 }
 
-test("W3: whatever a form is filled with is the value that it submits", () => {
+test("whatever a form is filled with is the value that it submits (W3)", () => {
   const random = seeded(20261129);
   let controls = 0;
   for (let i = 0; i < 150; i++) {
@@ -123,7 +123,7 @@ test("W3: whatever a form is filled with is the value that it submits", () => {
   assert.ok(controls > 400, `${controls} controls`);
 });
 
-test("W3: a form that is filled with defaults submits them", () => {
+test("a form that is filled with defaults submits them (W3)", () => {
   const random = seeded(7);
   for (let i = 0; i < 150; i++) {
     const { schema, value } = kind(random, 2);

@@ -12,7 +12,7 @@ import { entriesOf, FormPage, refused, schemaOf, submitted } from "./page.ts";
 
 const AT = "2026-02-28T09:30:00.000Z";
 
-test("W2, W3: one date or bigint leaves all other fields as they are, and has a control of its own", () => {
+test("one date or bigint leaves all other fields as they are, and has a control of its own (W2, W3)", () => {
   const Claim = z.object({
     to: z.string().max(50),
     at: z.date(),
@@ -34,7 +34,7 @@ test("W2, W3: one date or bigint leaves all other fields as they are, and has a 
   assert.deepEqual(refused(Claim), ["to", "at", "cents"].map((path) => `${path}: give a value`));
 });
 
-test("W3: a time can be typed with a zone and a fraction, and is refused where it is none", () => {
+test("a time can be typed with a zone and a fraction, and is refused where it is none (W3)", () => {
   const When = z.object({ at: z.date(), n: z.bigint() });
   const at = (text: string) => submitted(When, { "value/at": text, "value/n": "1" }).at.toISOString();
   assert.equal(at("2026-02-28T10:30:00.120+01:00"), "2026-02-28T09:30:00.120Z");
@@ -47,7 +47,7 @@ test("W3: a time can be typed with a zone and a fraction, and is refused where i
   }
 });
 
-test("W3: a date or bigint may be null, left out, have a default, or be one of several kinds", () => {
+test("a date or bigint may be null, left out, have a default, or be one of several kinds (W3)", () => {
   const Kinds = z.object({
     a: z.date().nullable(),
     b: z.bigint().optional(),
@@ -78,7 +78,7 @@ test("W3: a date or bigint may be null, left out, have a default, or be one of s
   );
 });
 
-test("W3: maps, sets, and lists of dates are typed as JSON, with an example of how it is written", () => {
+test("maps, sets, and lists of dates are typed as JSON, with an example of how it is written (W3)", () => {
   const Rest = z.object({ m: z.map(z.string(), z.bigint()), s: z.set(z.string()), l: z.array(z.date()) });
   const page = new FormPage(schemaOf(Rest));
   assert.deepEqual(page.texts("p"), [
@@ -94,7 +94,7 @@ test("W3: maps, sets, and lists of dates are typed as JSON, with an example of h
   assert.deepEqual(submitted(Rest, typed), { m: new Map([["a", 1n]]), s: new Set(["x"]), l: [new Date(AT)] });
 });
 
-test("W3: variants are told apart also where a date is one of them", () => {
+test("variants are told apart also where a date is one of them (W3)", () => {
   const Either = z.union([
     z.date(),
     z.object({ kind: z.literal("days"), days: z.int() }),
@@ -108,14 +108,14 @@ test("W3: variants are told apart also where a date is one of them", () => {
   assert.deepEqual(submitted(Either, at), new Date(AT));
 });
 
-test("W3: an object of the user with a key such as $date is no date", () => {
+test("an object of the user with a key such as $date is no date (W3)", () => {
   const Extended = z.object({ $date: z.iso.datetime() });
   assert.deepEqual(submitted(Extended, { "value/%24date": "2026-02-28T09:30" }), {
     $date: "2026-02-28T09:30:00Z",
   });
 });
 
-test("W3: a time that no control can hold is typed as JSON", () => {
+test("a time that no control can hold is typed as JSON (W3)", () => {
   const made = schemaOf(z.date());
   assert.equal(entriesOf(made, { $date: null }), undefined);
   assert.equal(entriesOf(made, { $date: "+010000-01-01T00:00:00.000Z" }), undefined);
@@ -148,7 +148,7 @@ function trip(): CompiledGraph<unknown> {
   return builder.build({ entry: "book", finish: "book" }) as unknown as CompiledGraph<unknown>;
 }
 
-test("W2, W3: over HTTP a form with a date and a bigint starts a run and answers it; the state holds both", async () => {
+test("over HTTP a form with a date and a bigint starts a run and answers it; the state holds both (W2, W3)", async () => {
   await using s = await site([trip()]);
   const { body: graph } = await s.get("/v1/graphs/trip/topology");
   const { properties } = graph["input"] as { readonly properties: Readonly<Record<string, unknown>> };
