@@ -202,9 +202,14 @@ export class BodyState {
   /** The body is quiet, also for as long as it takes to be suspended if `slow`. */
   #rest(slow: boolean): void {
     if (!this.isLive || this.isSuspended) return;
-    if (this.deliveries.arePending) return this.deliveries.deliverOutOfTurn();
+    const works = this.#held > 0 || this.#port.isBusy();
+    if (this.deliveries.arePending) {
+      // What is at work may make the body ask for what comes first.
+      if (!works) this.deliveries.deliverOutOfTurn();
+      return;
+    }
     if (!this.#awaitsOpenWait()) return;
-    if (this.#held > 0 || this.#port.isBusy() || !slow) {
+    if (works || !slow) {
       this.#rests = "resting";
       return this.#port.rested();
     }

@@ -143,10 +143,10 @@ export async function postReturn(
     const cursor = await log.load(runId, { state: false });
     if (cursor === undefined || !isStillSuspended(cursor.checkpoint, posted)) return false;
     const { run } = cursor.checkpoint;
-    const { mailbox } = await store.inspect(runId, 0, undefined);
-    if (mailbox === null) return false;
+    const { head, mailbox } = await store.inspect(runId, 0, undefined);
+    if (head === null || mailbox === null) return false;
     try {
-      await log.post(runId, mailbox, (content) => {
+      await log.post(runId, head.position.epoch, mailbox, (content) => {
         return Promise.resolve({
           mailbox: withReturn(content, posted, run, dueAtOnce(runtime.now())),
           closed: [],
