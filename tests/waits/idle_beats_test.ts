@@ -80,7 +80,7 @@ test("what a new process sweeps away leaves an owner that still owns a run: an h
   );
   assert.deepEqual(left.filter((n) => n > 0), [2]);
   await lab.clock.advance("1h");
-  const handles = await lab.elsewhere(graph).recover();
+  const handles = await lab.drive(lab.elsewhere(graph).recover());
   assert.deepEqual(handles.map((h) => h.runId).sort(), ["one", "two"]);
   const results = await lab.drive(Promise.all(handles.map((h) => h.result())));
   assert.deepEqual(results.map((r) => r.status), ["completed", "completed"]);
