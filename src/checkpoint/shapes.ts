@@ -61,7 +61,13 @@ const opening = {
   continuation: z.unknown().exactOptional(),
 };
 
-const caller = z.object({ graphId: z.string(), runId: z.string(), ...of });
+const caller = z.object({
+  graphId: z.string(),
+  runId: z.string(),
+  ...of,
+  step: count.exactOptional(),
+  epoch: z.string().exactOptional(),
+});
 
 /** What each type of event may hold. */
 export const eventShape = z.discriminatedUnion("type", [

@@ -5,6 +5,7 @@ import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
 import type { BodyState } from "./body_state.ts";
+import { NO_RUN } from "./called.ts";
 import { BodyContext, STATE } from "./context.ts";
 
 /**
@@ -92,7 +93,7 @@ export class Attempt {
   /** The run was released: the body does not go on here any more, and nothing of the engine is kept for it. */
   release(cameBack: () => void): void {
     this.#done = () => {};
-    this.info = { ...this.info, callers: () => [] };
+    this.info = { ...this.info, callingRun: NO_RUN };
     Object.assign(this.#port, { ...DEAF, cameBack });
     this.#context.release(this.info);
   }

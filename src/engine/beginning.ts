@@ -3,7 +3,7 @@ import { digest } from "../checkpoint/digest.ts";
 import type { Created } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
-import { calledTag, callerOf } from "./called.ts";
+import { calledTag, callerOf, callingRunOf } from "./called.ts";
 import type { Engine } from "./engine.ts";
 import { runIdOf } from "./ids.ts";
 import {
@@ -59,6 +59,7 @@ export function beginning<S>(
     ...(caller === undefined ? {} : { caller }),
   };
   if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
+  if (caller !== undefined) callingRunOf(options.caller)?.calls(runId, caller);
   return { created, state };
 }
 

@@ -210,7 +210,7 @@ export class Bodies<S> {
         vertex: vertex as never,
         execution,
         runtime: engine.runtime,
-        callers: this.#host.callers,
+        callingRun: this.#host.callingRun,
         task: engine.tasks.get(vertex.id)!,
         input,
         slowMs: slowMs(execution, engine.limits),

@@ -2,7 +2,7 @@ import type { WaitOpened } from "../checkpoint/records.ts";
 import type { Execution } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Callers } from "./called.ts";
+import type { CallingRun } from "./called.ts";
 
 /** What a body is run for. */
 export interface BodyInfo {
@@ -15,8 +15,8 @@ export interface BodyInfo {
   readonly runtime: Runtime;
   /** For how much longer than usual the body must be quiet before it is suspended, in milliseconds. */
   readonly slowMs: number | undefined;
-  /** The newest revision of the run, and of those that it works for. */
-  readonly callers: Callers;
+  /** The run, for those that the body calls. */
+  readonly callingRun: CallingRun;
 }
 
 /** Where a body's facts go while it is at work. */

@@ -1,14 +1,14 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { OnceRecorded, RecordEvent, Returned } from "../checkpoint/records.ts";
-import type { Callers } from "./called.ts";
+import type { CallingRun } from "./called.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
 
 /** Where bodies leave their facts. */
 export interface BodyHost<S> {
   /** The run as far as it is durable. */
   cursor(): Cursor<S>;
-  /** The newest revision of the run, and of those that it works for. */
-  readonly callers: Callers;
+  /** The run, for those that its bodies call. */
+  readonly callingRun: CallingRun;
   /** Notes a fact that is to be recorded soon. */
   note(event: RecordEvent): void;
   /** Notes a fact that can wait for the next record. */

@@ -1,5 +1,7 @@
 import type { CheckpointLog } from "../checkpoint/log.ts";
 import { isSuperstepError } from "../errors.ts";
+import type { RecordEvent } from "../checkpoint/records.ts";
+import { executionKey, type ExecutionRef } from "../model/checkpoint.ts";
 import type { TaskContext } from "../model/context.ts";
 import type { RunCaller, RunRecord } from "../model/run.ts";
 import { sha256Hex } from "../runtime/hash.ts";
@@ -11,26 +13,125 @@ import type { CatalogRow, Store } from "../store/store.ts";
  * 1. They are asked through their caller: their waits are in no inbox, expire only when the caller says so, and nothing
  *    but the caller wakes them. So an answer is accepted in one place, and counts from there.
  * 2. They end with the run of their caller at the latest: cancelling or purging that one finds them by a tag.
- * 3. Each of their records tells how far their callers were when it was written, so that a fork of a caller at a revision
+ * 3. One is created, and claimed, only while the execution that called it waits for it; when that has come to its end
+ *    otherwise, it is cancelled. It never works for another run of its caller's id.
+ * 4. Each of their records tells how far their callers were when it was written, so that a fork of a caller at a revision
  *    finds where they stood then. What a caller records of them, and what they get from it, is later than what it refers to.
  */
 
-/** The newest revisions of a run that calls, of the one that called it, and so on. */
-export type Callers = () => readonly number[];
-
-/** Under this the context of a body tells its {@link Callers}; also to another copy of this package. */
-export const CALLERS: unique symbol = Symbol.for("superstep.callers") as never;
-
-/** How far callers are whom `caller` is the live context of; `undefined` for one that only names them. */
-export function callersOf(caller: RunCaller | undefined): Callers | undefined {
-  if (caller === undefined || !(CALLERS in caller)) return undefined;
-  return () => caller[CALLERS] as readonly number[];
+/** A run at work, for those that are called by its bodies. */
+export interface CallingRun {
+  /** The newest revisions of it, of the one that called it, and so on. */
+  revisions(): readonly number[];
+  /** Tells it from others of its id. */
+  epoch(): string;
+  /** A run works for one of its executions from now on. */
+  calls(runId: string, by: ExecutionRef): void;
+  /** A fault of the store, or of loading, was met by a run that works for it: it stops as by its own. */
+  stop(fault: unknown): void;
 }
 
-/** Keeps the caller of a run from being suspended while `work` for it goes on, where `caller` is its live context. */
-export function heldBy<T>(caller: RunCaller | undefined, work: Promise<T>): Promise<T> {
-  if (callersOf(caller) !== undefined) (caller as Partial<TaskContext>).hold?.(work.catch(() => {}));
-  return work;
+/** That of a body whose run was released. */
+export const NO_RUN: CallingRun = { revisions: () => [], epoch: () => "", calls: () => {}, stop: () => {} };
+
+/** Under this the context of a body has its {@link CallingRun}. */
+export const CALLING_RUN: unique symbol = Symbol.for("superstep.calling_run") as never;
+
+/** The run at work whose live context `caller` is; `undefined` for one that only names it. */
+export function callingRunOf(caller: RunCaller | undefined): CallingRun | undefined {
+  return caller === undefined ? undefined : (caller as { readonly [CALLING_RUN]?: CallingRun })[CALLING_RUN];
+}
+
+/**
+ * Does work that a body has called for, which is not suspended while it goes on. A body that was abandoned gets none; a
+ * fault that stops the called run stops the run of the caller, whatever its body makes of it.
+ */
+export function workFor<T>(caller: RunCaller | undefined, work: () => Promise<T>): Promise<T> {
+  const run = callingRunOf(caller);
+  if (run === undefined) return work();
+  const body = caller as Partial<TaskContext>;
+  if (body.signal?.aborted) return Promise.reject(body.signal.reason);
+  const watched = work().catch((error) => {
+    if (STOPPING.some((code) => isSuperstepError(error, code))) run.stop(error);
+    throw error;
+  });
+  body.hold?.(watched.catch(() => {}));
+  return watched;
+}
+
+/** Faults of loading, which stay as long as code and store stay as they are. */
+export const LOAD_FAULTS = [
+  "CHECKPOINT_DECODE",
+  "UNKNOWN_VERTEX",
+  "GRAPH_MISMATCH",
+  "GRAPH_RUN_MISMATCH",
+  "GRAPH_VERSION_MISMATCH",
+];
+const STOPPING = ["STORE", ...LOAD_FAULTS];
+
+/**
+ * Whether a run is still waited for by the execution that called it. It is asked once the record of a run is there that
+ * was created: whoever ends the caller looks for such runs after its own record, so that one of the two sees the other.
+ */
+export async function isAwaited<S>(log: CheckpointLog<S>, caller: RunCaller): Promise<boolean> {
+  try {
+    const found = await log.load(caller.runId, { state: false });
+    if (found === undefined || (caller.epoch ?? found.position.epoch) !== found.position.epoch) return false;
+    if (found.mailbox.content.cancel !== undefined) return false;
+    const { run: { status }, frontier, executions, nextStep } = found.checkpoint;
+    if (status === "completed" || status === "cancelled" || (caller.step ?? nextStep) !== nextStep) {
+      return false;
+    }
+    const { vertexId, item } = caller;
+    const settled = [executions.get(vertexId), executions.get(executionKey(vertexId, item))].some((x) =>
+      x?.status === "done" || (x?.status === "failed" && x.handler !== undefined)
+    );
+    return frontier.includes(vertexId) && !settled;
+  } catch (error) {
+    // A caller that is damaged is for those who work on it; this run can go on.
+    if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+    return true;
+  }
+}
+
+/** Why a run is cancelled that nobody waits for. */
+export const NOT_AWAITED = "the run that called it no longer waits for it";
+
+/** The runs that work for the executions of a run at work. */
+export class ChildRuns {
+  readonly #open = new Map<string, ExecutionRef>();
+  readonly #ending = new Set<Promise<unknown>>();
+  readonly #cancel: (runId: string) => Promise<unknown>;
+
+  constructor(cancel: (runId: string) => Promise<unknown>) {
+    this.#cancel = cancel;
+  }
+
+  add(runId: string, { vertexId, item }: ExecutionRef): void {
+    this.#open.set(runId, item === undefined ? { vertexId } : { vertexId, item });
+  }
+
+  /** Cancels those whose execution has come to its end without theirs. */
+  settle(events: readonly RecordEvent[]): void {
+    if (this.#open.size === 0) return;
+    const isOver = events.some((e) => e.type === "routed");
+    for (const [runId, by] of this.#open) {
+      const settled = isOver ||
+        events.some((e) =>
+          (e.type === "done" || (e.type === "failed" && e.handler !== undefined)) &&
+          e.vertexId === by.vertexId && (e.item ?? by.item) === by.item
+        );
+      if (!settled) continue;
+      this.#open.delete(runId);
+      const ending = this.#cancel(runId).catch(() => {}).finally(() => this.#ending.delete(ending));
+      this.#ending.add(ending);
+    }
+  }
+
+  /** Resolves when those that were cancelled are. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#ending);
+  }
 }
 
 /** How far the callers of a run are by what is stored of them: for work that no live context of theirs has asked for. */
@@ -55,8 +156,16 @@ export async function storedCallers<S>(log: CheckpointLog<S>, caller: RunCaller)
 const DEEPEST = 100;
 
 /** The caller, without whatever else the context of a body holds. */
-export function callerOf({ graphId, runId, vertexId, item }: RunCaller): RunCaller {
-  return { graphId, runId, vertexId, ...(item === undefined ? {} : { item }) };
+export function callerOf(caller: RunCaller): RunCaller {
+  const { graphId, runId, vertexId, item, step } = caller;
+  const run = callingRunOf(caller);
+  return {
+    graphId,
+    runId,
+    vertexId,
+    ...(item === undefined ? {} : { item }),
+    ...(run === undefined || step === undefined ? {} : { step, epoch: run.epoch() }),
+  };
 }
 
 /** The tag of the runs that work for a run. */

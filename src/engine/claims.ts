@@ -5,8 +5,8 @@ import { refOf } from "../model/checkpoint.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { Store } from "../store/store.ts";
 import { resumeAnswers } from "./answers.ts";
-import { storedCallers } from "./called.ts";
-import type { FormerOwner } from "./coordinator.ts";
+import { isAwaited, NOT_AWAITED, storedCallers } from "./called.ts";
+import type { FormerOwner } from "./claim.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
@@ -67,7 +67,10 @@ export class Claims<S> {
   ): Promise<RunHandle<S>> {
     const located = await this.located(settings, cursor.checkpoint.run.caller);
     const work = new Work(this.#engine, located, owner, cursor);
-    await work.claim({ facts, ...former });
+    const { caller } = cursor.checkpoint.run;
+    const isOver = caller !== undefined && !await isAwaited(this.#engine.log, caller);
+    const cancelled = { type: "cancelled", reason: NOT_AWAITED } as const;
+    await work.claim({ facts: isOver ? [...facts, cancelled] : facts, ...former });
     return work.begin();
   }
 

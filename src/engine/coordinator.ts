@@ -2,6 +2,7 @@ import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import {
   isSuperstepError,
+  messageOf,
   OwnershipLostError,
   RunAbortedError,
   RunCancelledError,
@@ -10,6 +11,8 @@ import {
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import { announcements } from "./announce.ts";
+import { type ChildRuns, LOAD_FAULTS } from "./called.ts";
+import type { Claim, Ending } from "./claim.ts";
 import { enclosing } from "./around.ts";
 import { Bodies } from "./bodies.ts";
 import type { Engine, RunSettings } from "./engine.ts";
@@ -36,6 +39,7 @@ export class Coordinator<S> implements OwnedRun {
   readonly #owner: Owner;
   readonly #observers: () => readonly Hooks[];
   readonly #runId: string;
+  readonly #children: ChildRuns;
   readonly #latch = new Latch();
   readonly #bodies: Bodies<S>;
   readonly #durable = new Map<RecordEvent, () => void>();
@@ -53,6 +57,8 @@ export class Coordinator<S> implements OwnedRun {
   #claiming = false;
   #poked = false;
   #lost: OwnershipLostError | undefined;
+  /** A fault of the store that a called run met. */
+  #fault: { readonly error: unknown } | undefined;
   #aborted: { readonly reason: unknown } | undefined;
   #ended = false;
 
@@ -62,8 +68,10 @@ export class Coordinator<S> implements OwnedRun {
     owner: Owner,
     cursor: Cursor<S>,
     observers: () => readonly Hooks[],
+    children: ChildRuns,
   ) {
     this.#observers = observers;
+    this.#children = children;
     this.#engine = engine;
     this.#settings = settings;
     this.#owner = owner;
@@ -71,7 +79,12 @@ export class Coordinator<S> implements OwnedRun {
     this.#runId = cursor.checkpoint.run.runId;
     this.#bodies = new Bodies(engine, settings.concurrency, {
       cursor: () => this.#cursor,
-      callers: () => [this.#cursor.checkpoint.run.revision, ...this.#settings.callers?.() ?? []],
+      callingRun: {
+        revisions: () => [this.#cursor.checkpoint.run.revision, ...this.#settings.callers?.() ?? []],
+        epoch: () => this.#cursor.position.epoch,
+        calls: (runId, by) => this.#children.add(runId, by),
+        stop: (fault) => this.#stop(fault),
+      },
       note: (event) => {
         this.#facts.push(event);
         this.#latch.set();
@@ -135,6 +148,25 @@ export class Coordinator<S> implements OwnedRun {
     this.#owner.hold(this.#runId, this);
   }
 
+  /** A run that works for this one met a fault by which this one stops, as by its own. */
+  #stop(fault: unknown): void {
+    if (this.#ended || this.#fault !== undefined) return;
+    if (LOAD_FAULTS.some((code) => isSuperstepError(fault, code))) {
+      const { step } = this.#cursor.checkpoint.run;
+      this.#errors.set("", fault);
+      this.#facts.push({ type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } });
+    } else this.#fault = { error: fault };
+    this.#bodies.end(
+      new RunAbortedError(this.#runId, this.#cursor.checkpoint.run.revision, { cause: fault }),
+    );
+    this.#latch.set();
+  }
+
+  /** Ends the run before anything of it is worked on. */
+  cancel(reason: string): void {
+    this.#facts.push({ type: "cancelled", reason });
+  }
+
   poke(): void {
     this.#poked = true;
     this.#latch.set();
@@ -158,6 +190,7 @@ export class Coordinator<S> implements OwnedRun {
     if (signal?.aborted) abort();
     try {
       await this.#loop();
+      await this.#children.ended();
       this.#owner.release(this.#runId, this);
       return { cursor: this.#cursor, errors: this.#errors };
     } catch (error) {
@@ -192,6 +225,7 @@ export class Coordinator<S> implements OwnedRun {
       // What settles in the same turn rides in the same record.
       for (let tick = 0; tick < GATHERING && this.#bodies.atWork; tick++) await undefined;
       if (this.#lost !== undefined) throw this.#lost;
+      if (this.#fault !== undefined) throw this.#fault.error;
     }
   }
 
@@ -278,6 +312,7 @@ export class Coordinator<S> implements OwnedRun {
       }
     }
     this.#bodies.settled(events);
+    this.#children.settle(events);
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
     if (rerun.length > 0) this.#rerun(events, rerun);
     if (this.#observers().length === 0) return;
@@ -354,23 +389,3 @@ export class Coordinator<S> implements OwnedRun {
 
 /** Microtasks that are awaited before a record is made, so that it gathers what settles at once. */
 const GATHERING = 8;
-
-/** The facts that take a run over. */
-export interface Claim extends FormerOwner {
-  readonly facts: readonly RecordEvent[];
-}
-
-/** Whom a claim replaces. */
-export interface FormerOwner {
-  /** A dead owner, whose key must be gone. */
-  readonly absent?: string;
-  /** A living owner. */
-  readonly replaced?: string;
-}
-
-/** How a run left its coordinator. */
-export interface Ending<S> {
-  readonly cursor: Cursor<S>;
-  /** Live errors by execution key; under the empty key that of a halt. */
-  readonly errors: ReadonlyMap<string, unknown>;
-}

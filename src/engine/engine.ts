@@ -2,7 +2,6 @@ import type { CheckpointLog } from "../checkpoint/log.ts";
 import type { CompiledGraph, Task } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
-import type { Callers } from "./called.ts";
 import type { Hooks, Logger } from "./events.ts";
 import type { StateRules } from "./fold.ts";
 import type { Ownership } from "./ownership.ts";
@@ -38,5 +37,7 @@ export interface RunSettings {
   /** Observers of this run, after those of the runner. */
   readonly hooks: readonly Hooks[];
   /** How far the callers of the run are, for its records; absent where it has none. */
-  readonly callers?: Callers;
+  readonly callers?: () => readonly number[];
+  /** Whether it is the context of a body at work that asks for this. */
+  readonly isCalled?: boolean;
 }

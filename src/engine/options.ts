@@ -3,7 +3,7 @@ import { type Duration, timeOf, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { callersOf, isCalledTag } from "./called.ts";
+import { callingRunOf, isCalledTag } from "./called.ts";
 import type { RunSettings } from "./engine.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
@@ -173,12 +173,12 @@ export function settingsOf(
   options: WorkOptions & Pick<StartOptions, "caller">,
 ): RunSettings {
   if (options.maxSteps !== undefined) positive(options.maxSteps, 1, op, "maxSteps");
-  const callers = callersOf(options.caller);
+  const caller = callingRunOf(options.caller);
   return {
     concurrency: positive(options.concurrency, DEFAULT_CONCURRENCY, op, "concurrency"),
     checkpointEvery: options.checkpointEvery ?? "vertex",
     hooks: hooksOf(options.hooks),
-    ...(callers === undefined ? {} : { callers }),
+    ...(caller === undefined ? {} : { callers: () => caller.revisions(), isCalled: true }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.drain === undefined ? {} : { drain: options.drain }),
   };

@@ -1,6 +1,6 @@
 import { isSuperstepError, MailboxConflictError, RunAbortedError, RunBusyError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
-import type { FormerOwner } from "./coordinator.ts";
+import type { FormerOwner } from "./claim.ts";
 import type { Engine } from "./engine.ts";
 
 /**

@@ -18,7 +18,7 @@ import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inbox
 import { runIdOf } from "./ids.ts";
 import { checkOptions } from "./known.ts";
 import { Loader } from "./loader.ts";
-import { heldBy } from "./called.ts";
+import { workFor } from "./called.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
@@ -117,7 +117,7 @@ export class Runner<S, I = unknown> {
 
   /** Starts a run and waits until it is over or interrupted: `(await start(input, options)).result()`. */
   run(input: I, options: StartOptions = {}): Promise<RunResult<S>> {
-    return heldBy(options.caller, this.start(input, options).then((handle) => handle.result()));
+    return workFor(options.caller, async () => await (await this.start(input, options)).result());
   }
 
   /**
@@ -127,14 +127,13 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
-    return heldBy(options.caller, this.#start(input, options));
+    return workFor(options.caller, () => this.#start(input, options));
   }
 
   async #start(input: I, options: StartOptions): Promise<RunHandle<S>> {
     checkOptions("start", options);
     const { created, state } = beginning(this.#engine, "start", input, options);
-    const { runId, caller } = created;
-    const settings = await this.#claims.located(settingsOf("start", options), caller);
+    const settings = await this.#claims.located(settingsOf("start", options), created.caller);
     try {
       return await this.#claims.asOwner((owner) =>
         Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state)
@@ -142,7 +141,7 @@ export class Runner<S, I = unknown> {
     } catch (error) {
       if (await gaveWay(this.#engine, created, error)) return await this.start(input, options);
       await sameRun(this.#engine, created, error);
-      return this.#followed(runId, options);
+      return this.#followed(created.runId, options);
     }
   }
 
@@ -154,12 +153,11 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   async submit(input: I, options: SubmitOptions = {}): Promise<{ readonly runId: string }> {
-    const { log } = this.#engine;
     checkOptions("submit", options);
     const { created, state } = beginning(this.#engine, "submit", input, options);
     const { runId } = created;
     try {
-      await log.create(created, state, { wake: 0, signal: options.signal });
+      await this.#engine.log.create(created, state, { wake: 0, signal: options.signal });
     } catch (error) {
       await sameRun(this.#engine, created, error);
     }
@@ -176,7 +174,7 @@ export class Runner<S, I = unknown> {
    * @throws {AnswerError} an answer given here is not accepted
    */
   resume<A = unknown>(runId: string, options: ResumeOptions<A> = {}): Promise<RunResult<S>> {
-    return heldBy(options.caller, this.#resume(runId, options));
+    return workFor(options.caller, () => this.#resume(runId, options));
   }
 
   async #resume<A>(runId: string, options: ResumeOptions<A>): Promise<RunResult<S>> {

@@ -2,7 +2,9 @@ import type { Cursor } from "../checkpoint/log.ts";
 import type { Created } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError } from "../errors.ts";
 import { announcements } from "./announce.ts";
-import { type Claim, Coordinator, type Ending } from "./coordinator.ts";
+import { ChildRuns, isAwaited, NOT_AWAITED } from "./called.ts";
+import type { Claim, Ending } from "./claim.ts";
+import { Coordinator } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
@@ -22,7 +24,8 @@ export class Work<S> {
     const lasting = [...engine.hooks, ...settings.hooks];
     const all = [...lasting, this.#stream.hooks];
     this.#observers = () => this.#stream.isRead ? all : lasting;
-    this.#coordinator = new Coordinator(engine, settings, owner, cursor, this.#observers);
+    const children = new ChildRuns((runId) => cancelRun(engine, runId, NOT_AWAITED));
+    this.#coordinator = new Coordinator(engine, settings, owner, cursor, this.#observers, children);
     this.#engine = engine;
     this.#cursor = cursor;
   }
@@ -47,6 +50,8 @@ export class Work<S> {
     try {
       const write = { writer: owner.id, callers: settings.callers?.(), signal: settings.signal };
       const work = new Work(engine, settings, owner, await engine.log.create(created, state, write));
+      const { caller } = created;
+      if (caller !== undefined && !await isAwaited(engine.log, caller)) work.#coordinator.cancel(NOT_AWAITED);
       work.#coordinator.hold();
       for (const pass of heard) pass(work.#coordinator);
       owner.release(created.runId, early);

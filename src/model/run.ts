@@ -70,6 +70,10 @@ export interface RunCaller {
   readonly vertexId: string;
   /** The index of the item that calls, in a map vertex. */
   readonly item?: number;
+  /** The step that calls, where the run was called with the context of a body. */
+  readonly step?: number;
+  /** Tells the run that calls from one that had its id before, or has it later; given as `step` is. */
+  readonly epoch?: string;
 }
 
 /** The run and revision that a fork was made of. */

@@ -193,6 +193,7 @@ test("O5: what had completed for a cancelled run stays completed, and its neighb
   const runner = called(lab.graph({ a: { body: () => 1 } }));
   const asks = called(asking(lab));
   await lab.drive(runner.run(INPUT, { runId: "c", caller }));
+  await lab.drive(callers.run(INPUT, { runId: "p2" }));
   await lab.drive(asks.run(INPUT, { runId: "other", caller: { ...caller, runId: "p2" } }));
   await lab.drive(callers.cancel("p"));
   assert.deepEqual([(await runner.status("c")).status, (await asks.status("other")).status], [

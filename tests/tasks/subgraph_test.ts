@@ -29,7 +29,9 @@ test("Subgraph: the run has an id that is derived from the execution, names its 
   assert.deepEqual([result.status, result.state.out.a], ["completed", 7]);
   const runId = home().runner(child).runIdOf("graph=parent/run=p/step=0/vertex=a");
   const run = await home().runner(child).status(runId);
-  assert.deepEqual(run.caller, { graphId: "parent", runId: "p", vertexId: "a" });
+  const { epoch, ...caller } = run.caller!;
+  assert.deepEqual(caller, { graphId: "parent", runId: "p", vertexId: "a", step: 0 });
+  assert.equal(epoch, (await lab.store.tail("p"))?.position.epoch);
   assert.deepEqual([run.status, run.tags], ["completed", ["called-by:p", "mine"]]);
 });
 

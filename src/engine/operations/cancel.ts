@@ -11,7 +11,7 @@ import {
 import type { Checkpoint } from "../../model/checkpoint.ts";
 import { announcements } from "../announce.ts";
 import { calledBy } from "../called.ts";
-import type { FormerOwner } from "../coordinator.ts";
+import type { FormerOwner } from "../claim.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
 import { resultsDue } from "../inbox.ts";

@@ -1,10 +1,11 @@
 import type { Created } from "../../checkpoint/records.ts";
 import { isSuperstepError } from "../../errors.ts";
 import { calledBy } from "../called.ts";
+import { purgeCalled } from "./purge.ts";
 import type { Engine } from "../engine.ts";
 
 /**
- * Removes a fork that stands in the way of a start: one that was made for the very execution which starts the run, with
+ * Removes a run that worked for another one of its caller's id, or a fork that stands in the way of a start: one that was made for the very execution which starts the run, with
  * another input than it selects now, and in which nothing has been done. Whoever edited the state of the fork of the caller
  * wants it begun anew.
  *
@@ -18,6 +19,12 @@ export async function gaveWay<S>(engine: Engine<S>, created: Created, conflict: 
   const found = await engine.log.load(runId, { state: false });
   if (found === undefined) return false;
   const { run } = found.checkpoint;
+  const { epoch } = run.caller ?? {};
+  if (epoch !== undefined && caller.epoch !== undefined && epoch !== caller.epoch) {
+    // It works for a run that had the id of this caller before.
+    await purgeCalled(engine, runId);
+    return true;
+  }
   const isInTheWay = run.revision === 0 && run.parent !== undefined && run.caller?.runId === caller.runId &&
     run.graphId === graphId && run.inputDigest !== inputDigest;
   if (!isInTheWay) return false;

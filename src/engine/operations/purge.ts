@@ -124,7 +124,7 @@ async function purgeAllCalled<S>(engine: Engine<S>, runId: string): Promise<void
 }
 
 /** Removes a run that works for one that is over, and those that work for it. */
-async function purgeCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
+export async function purgeCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
   await cancelRun(engine, runId, "purged");
   await purgeAllCalled(engine, runId);
   await engine.store.purge(runId);
