@@ -143,6 +143,7 @@ export async function postReturn(
     const cursor = await log.load(runId, { state: false });
     if (cursor === undefined || !isStillSuspended(cursor.checkpoint, posted)) return false;
     const { run } = cursor.checkpoint;
+    if (run.status === "completed" || run.status === "cancelled") return false;
     const { head, mailbox } = await store.inspect(runId, 0, undefined);
     if (head === null || mailbox === null) return false;
     try {
@@ -167,11 +168,13 @@ export async function postReturn(
   }
 }
 
-/** Has the execution run again that a run works for. */
-export async function returnToCaller(
-  where: Where,
-  caller: NonNullable<Checkpoint["run"]["caller"]>,
+/** Has the execution run again that a run works for, if it does and is suspended: the run has got on without it. */
+export async function returnToCaller<S>(
+  { store, ownership, runtime, log }: Pick<Engine<S>, "store" | "ownership" | "runtime" | "log">,
+  caller: Checkpoint["run"]["caller"],
 ): Promise<boolean> {
+  if (caller === undefined) return false;
+  const where: Where = { store, ownership, runtime, log: log as CheckpointLog<unknown> };
   const cursor = await where.log.load(caller.runId, { state: false });
   const x = cursor?.checkpoint.executions.get(executionKey(caller.vertexId, caller.item));
   if (cursor === undefined || x === undefined) return false;

@@ -10,6 +10,7 @@ import { type Hooks, notify } from "./events.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { cancelCalled, cancelRun } from "./operations/cancel.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
+import { returnToCaller } from "./released_bodies.ts";
 import { type RunResult, viewOf } from "./result.ts";
 
 /** One claim of a run with those who listen to it. */
@@ -19,6 +20,7 @@ export class Work<S> {
   readonly #engine: Engine<S>;
   readonly #observers: () => readonly Hooks[];
   readonly #cursor: Cursor<S>;
+  readonly #isCalled: boolean;
 
   constructor(engine: Engine<S>, settings: RunSettings, owner: Owner, cursor: Cursor<S>) {
     const lasting = [...engine.hooks, ...settings.hooks];
@@ -28,6 +30,7 @@ export class Work<S> {
     this.#coordinator = new Coordinator(engine, settings, owner, cursor, this.#observers, children);
     this.#engine = engine;
     this.#cursor = cursor;
+    this.#isCalled = settings.isCalled === true;
   }
 
   /**
@@ -101,16 +104,20 @@ export class Work<S> {
     return resultOf(this.#engine, cursor);
   }
 
-  /** The runs that work for a cancelled one are told before anybody hears of its end. */
+  /** The run that this one works for goes on, and those that work for a cancelled one end, before anybody hears of its end. */
   async #ended(result: RunResult<S>): Promise<RunResult<S>> {
-    if (result.status !== "cancelled") return result;
-    const { runId } = result.run;
+    const { runId, caller } = result.run;
     try {
-      await cancelCalled(this.#engine, runId);
+      if (!this.#isCalled) await returnToCaller(this.#engine, caller);
+      if (result.status === "cancelled") await cancelCalled(this.#engine, runId);
     } catch (error) {
-      const message =
-        `superstep: not every run that works for ${runId} was cancelled with it; cancel it again`;
-      this.#engine.logger.warn(message, { runId, error });
+      this.#engine.logger.warn(
+        `superstep: not every run that works for ${runId}, or that it works for, knows of its end`,
+        {
+          runId,
+          error,
+        },
+      );
     }
     return result;
   }

@@ -18,6 +18,7 @@ import { resultsDue } from "../inbox.ts";
 import { checkedReason, checkedRunId } from "../options.ts";
 import { LEASE_MS } from "../owner_watch.ts";
 import { POLL_MS } from "../ownership.ts";
+import { returnToCaller } from "../released_bodies.ts";
 import { runTime } from "../run_time.ts";
 import { releasedBodiesOf } from "../released_bodies.ts";
 import { closings } from "../step.ts";
@@ -124,6 +125,7 @@ async function record<S>(
   if (graphId === engine.graph.id) {
     for (const told of announcements(before, after, events)) notify(engine.hooks, engine.logger, told);
   }
+  await returnToCaller(engine, before.run.caller);
   return { runId, status: "cancelled", reason };
 }
 
