@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import ts from "typescript";
+import { sourceFiles, walk } from "./source_tree.ts";
+
+/**
+ * One kind of clock for each purpose: spans inside a process are measured (`elapsed`, `wakeIn`), times that are stored are
+ * times of the run (`runTime`), and only what is listed here reads the wall clock or waits for a time of it, for a reason.
+ */
+const WALL: Readonly<Record<string, string>> = {
+  "src/engine/run_time.ts": "the time of a run: the wall clock, which never goes back for it",
+  "src/engine/coordinator.ts":
+    "sleeps until a stored time is due; what is due is told by the time of the run",
+  "src/engine/beginning.ts": "a deadline that is given as a span",
+  "src/engine/operations/fork.ts": "when a new run was created",
+  "src/engine/operations/fork_called.ts": "when a new run was created",
+  "src/engine/operations/purge.ts": "how old runs are, as their records say",
+  "src/engine/operations/cancel.ts": "when somebody asked for it, for the record",
+  "src/engine/answering.ts": "when an answer was accepted, and the deadlines before which it must be",
+  "src/engine/released_bodies.ts": "the order of wakes that are due at once",
+  "src/engine/attempt.ts": "when a body was at work, for the record",
+  "src/engine/outcomes.ts": "when a body was at work, for the record",
+  "src/engine/claims.ts": "asks for wakes that are due",
+  "src/engine/ownership.ts":
+    "its own lease: the longer of what two clocks say, for one stands still while the machine sleeps",
+  "src/checkpoint/log.ts": "when a record was made",
+  "src/store/deno_kv/mod.ts": "how old what a writer left behind is",
+  "src/store/deno_kv/owners.ts": "how old what a writer left behind is",
+  "src/store/deno_kv/purge.ts": "how old what a writer left behind is",
+  "src/store/deno_kv/stage.ts": "how old what a writer left behind is",
+  "src/worker/scheduler.ts": "ticks are times of the calendar",
+  "src/worker/store_plane.ts": "asks for wakes that are due, and puts one off",
+  "src/http/gate.ts": "the time of an audit line",
+  "src/http/start.ts": "a deadline that is given as a span",
+};
+
+/** Who measures spans, and of what. */
+const SPANS: Readonly<Record<string, string>> = {
+  "src/engine/attempt.ts": "timeouts, and what bodies used of them",
+  "src/engine/quiet.ts": "how long a body has been quiet",
+  "src/engine/claims.ts": "the poll of those who follow a run of another process",
+  "src/engine/operations/cancel.ts": "patience with an owner",
+  "src/engine/owner_watch.ts": "the silence of owners",
+  "src/engine/ownership.ts": "beats and polls",
+  "src/worker/backoff.ts": "pauses after failures",
+  "src/worker/store_plane.ts": "polls",
+  "src/worker/worker.ts": "the grace of a worker that stops",
+  "src/store/deno_kv/session.ts": "patience with a locked file",
+  "src/http/auth.ts": "patience with whoever authenticates",
+  "src/http/body.ts": "patience with a request",
+  "src/http/listen.ts": "the grace of a server that closes",
+  "src/http/start.ts": "how long a request waits for a run",
+  "src/http/stream.ts": "heartbeats and polls of a stream",
+};
+
+const CLOCKS = { now: WALL, wakeAt: WALL, elapsed: SPANS, wakeIn: SPANS } as const;
+
+/** The calls of a runtime's clock by the table that they belong to, as paths of files. */
+function callers(): ReadonlyMap<object, ReadonlySet<string>> {
+  const found = new Map<object, Set<string>>([[WALL, new Set()], [SPANS, new Set()]]);
+  for (const file of sourceFiles("src", "tasks")) {
+    if (["src/runtime/", "src/testing/"].some((folder) => file.path.startsWith(folder))) continue;
+    walk(file.ast, (node) => {
+      if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return;
+      const { name, expression } = node.expression;
+      const table = CLOCKS[name.text as keyof typeof CLOCKS];
+      if (table !== undefined && /runtime$/i.test(expression.getText())) found.get(table)!.add(file.path);
+    });
+  }
+  return found;
+}
+
+for (const [name, table] of Object.entries({ "the wall clock": WALL, "spans of time": SPANS })) {
+  test(`who reads ${name} does so for a reason that is listed (O4, FT-B2)`, () => {
+    const found = callers().get(table)!;
+    assert.deepEqual([...found].filter((path) => !(path in table)), [], "say why, or use another clock");
+    assert.deepEqual(Object.keys(table).filter((path) => !found.has(path)), [], "it reads none any more");
+  });
+}
