@@ -130,9 +130,7 @@ export class Claims<S> {
     const { runtime, graph } = this.#engine;
     const left = new Set<string>();
     const { dead, silent } = await this.#engine.ownership.watch.look();
-    for (const ownerId of dead) {
-      if (!await this.#orphans(ownerId, left)) await this.#store.owners.forget(ownerId);
-    }
+    for (const ownerId of dead) await this.#orphans(ownerId, left);
     const now = runtime.now();
     let page = await this.#store.wakes(now, BATCH);
     for (;;) {
@@ -147,7 +145,14 @@ export class Claims<S> {
     }
     const handles: RunHandle<S>[] = [];
     await this.#recoverAll(left, options, handles);
-    await Promise.all([...silent.keys()].map((ownerId) => this.#recoverSilent(ownerId, options, handles)));
+    const gone = await Promise.all(
+      [...silent.keys()].map(async (ownerId) =>
+        await this.#recoverSilent(ownerId, options, handles) ? [ownerId] : []
+      ),
+    );
+    for (const ownerId of [...dead, ...gone.flat()]) {
+      if (!await this.#orphans(ownerId, left)) await this.#store.owners.forget(ownerId);
+    }
     return handles;
   }
 
@@ -166,19 +171,21 @@ export class Claims<S> {
     }
   }
 
-  /** Watches an owner that may be dead, and takes over what it has left if it is. */
-  async #recoverSilent(ownerId: string, options: WorkOptions, handles: RunHandle<S>[]): Promise<void> {
+  /** Watches an owner that may be dead, and takes over what it has left if it is: whether it is. */
+  async #recoverSilent(ownerId: string, options: WorkOptions, handles: RunHandle<S>[]): Promise<boolean> {
     const left = new Set<string>();
     await this.#orphans(ownerId, left);
     const [first] = left;
-    if (first === undefined) return;
+    if (first === undefined) return false;
     const { watch } = this.#engine.ownership;
     const standing = await watch.settle(
       ownerId,
       () => askOwner(this.#engine, first, ownerId),
       options.signal,
     );
-    if (standing === "gone") await this.#recoverAll(left, options, handles);
+    if (standing !== "gone") return false;
+    await this.#recoverAll(left, options, handles);
+    return true;
   }
 
   /** Says once of each run that other code must go on with it. */

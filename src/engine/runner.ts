@@ -156,11 +156,10 @@ export class Runner<S, I = unknown> {
     checkOptions("submit", options);
     const { created, state } = beginning(this.#engine, "submit", input, options);
     const { runId } = created;
-    try {
-      await this.#engine.log.create(created, state, { wake: 0, signal: options.signal });
-    } catch (error) {
-      await sameRun(this.#engine, created, error);
-    }
+    const write = { wake: 0, signal: options.signal };
+    await this.#engine.log.create(created, state, write).catch((error) =>
+      sameRun(this.#engine, created, error)
+    );
     this.#engine.ownership.poke(runId);
     return { runId };
   }

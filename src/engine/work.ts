@@ -108,7 +108,7 @@ export class Work<S> {
   async #ended(result: RunResult<S>): Promise<RunResult<S>> {
     const { runId, caller } = result.run;
     try {
-      if (!this.#isCalled) await returnToCaller(this.#engine, caller);
+      if (!this.#isCalled && result.status !== "interrupted") await returnToCaller(this.#engine, caller);
       if (result.status === "cancelled") await cancelCalled(this.#engine, runId);
     } catch (error) {
       this.#engine.logger.warn(

@@ -98,8 +98,8 @@ export async function crashTest<S, I>(
   return { writes: baseline.writes, rounds, crashes };
 }
 
-/** An owner key, a burial, a claim and what tells that nothing is left of the dead owner. */
-const WRITES_OF_A_TAKEOVER = 4;
+/** A question to the dead owner, an owner key, its burial, a claim, what is done then, and that nothing is left of it. */
+const WRITES_OF_A_TAKEOVER = 6;
 
 interface Round {
   readonly outcome: unknown;

@@ -118,7 +118,12 @@ test("FC-25: a fork at every revision of a run goes on with its subgraph where t
     assert.deepEqual([ask, again], [at < first ? "YES" : "yes", at < second ? "NO" : "no"]);
     const { parent, caller, tags, graphId } = await children().status(childOf(runId));
     assert.deepEqual(
-      [parent?.runId, caller, tags, graphId],
+      [
+        parent?.runId,
+        { graphId: caller!.graphId, runId: caller!.runId, vertexId: caller!.vertexId },
+        tags,
+        graphId,
+      ],
       [
         at > begun ? childOf("p") : undefined,
         { graphId: "parent", runId, vertexId: "v" },
