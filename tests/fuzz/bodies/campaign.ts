@@ -5,6 +5,7 @@ import { denoKv } from "../../../src/store/deno_kv/mod.ts";
 import { hash } from "../chance.ts";
 import { Case } from "./case.ts";
 import { type Body, generate } from "./generate.ts";
+import { tally } from "./judge.ts";
 import { isForeseen } from "./oracle.ts";
 import { shrink } from "./shrink.ts";
 import { print } from "./syntax.ts";
@@ -36,8 +37,16 @@ export interface Failure {
 /** The numbers of the bodies that run now. */
 export const underWay = new Set<number>();
 
+/** What became of a campaign. */
+export interface Outcome {
+  readonly failures: readonly Failure[];
+  /** How many executions were compared, and how many could not be: they depend on how fast plain work is. */
+  readonly judged: number;
+  readonly ambiguous: number;
+}
+
 /** Runs bodies side by side; answers what failed. */
-export async function campaign(options: Campaign): Promise<readonly Failure[]> {
+export async function campaign(options: Campaign): Promise<Outcome> {
   const { seed, first, bodies: count, store, parallel, only = () => true, shrinks = true, maxFailures = 3 } =
     options;
   const failures: Failure[] = [];
@@ -63,7 +72,7 @@ export async function campaign(options: Campaign): Promise<readonly Failure[]> {
   if (unhandled.reasons.length > 0) {
     failures.push({ number: -1, text: `unhandled: ${unhandled.reasons.slice(0, 3).join("\n")}` });
   }
-  return failures;
+  return { failures, ...tally };
 }
 
 /** The body of a number, and now and then a second one beside it. */

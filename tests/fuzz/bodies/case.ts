@@ -61,6 +61,8 @@ export class Case {
   readonly #person: Process<State>;
   readonly #faults: string[] = [];
   #process: Process<State>;
+  /** Aborted when the process of the run is to stop working on it. */
+  #shutdown = new AbortController();
   #deaths: number;
   #answers = 0;
   #over = false;
@@ -129,7 +131,10 @@ export class Case {
       sleep: (name, ms) => ctx.sleep(name, ms),
       once: (name, effect) => ctx.once(name, () => this.#effect(run, name, effect)),
       io: (turns) => life.turns(turns).then(() => "io"),
-      long: (ms) => life.clock.sleep(ms).then(() => "long"),
+      long: (ms, held) => {
+        const work = life.clock.sleep(ms).then(() => "long");
+        return held ? ctx.hold(work) : work;
+      },
       trace: (line) => {
         run.trace.push(line);
         if (flavour !== "pure" || life.isOver() || this.#newest(run) === run) return;
@@ -167,11 +172,12 @@ export class Case {
   async #end(): Promise<RunResult<State>> {
     for (let tries = 0; tries < 600; tries++) {
       const result = await this.#next(tries === 0);
+      if (result === "stopped") this.#process = this.#start();
       if (result === "died") {
         this.#process = this.#start();
         await this.#world.clock.advance(16_000);
-        continue;
       }
+      if (result === "died" || result === "stopped") continue;
       if (result !== undefined) {
         if (isOver(result)) return result;
         await this.#checkAlive();
@@ -181,19 +187,23 @@ export class Case {
     throw new Error(`no end: ${await this.#picture()}`);
   }
 
-  async #next(isFirst: boolean): Promise<RunResult<State> | "died" | undefined> {
+  async #next(isFirst: boolean): Promise<RunResult<State> | "died" | "stopped" | undefined> {
     const { runner, drive } = this.#process;
-    if (isFirst) return await drive(runner.run({ seen: {} }, { runId: RUN }));
-    const handles = await drive(runner.recover());
-    if (handles === "died") return "died";
-    if (handles[0] !== undefined) return await drive(handles[0].result());
+    const { signal } = this.#shutdown;
     try {
+      if (isFirst) return await drive(runner.run({ seen: {} }, { runId: RUN, signal }));
+      const handles = await drive(runner.recover({ signal }));
+      if (handles === "died") return "died";
+      if (handles[0] !== undefined) return await drive(handles[0].result());
       const view = await drive(runner.get(RUN));
       if (view === "died") return "died";
       return view.status === "running" ? undefined : view as RunResult<State>;
     } catch (error) {
-      if (!isSuperstepError(error, "CHECKPOINT_NOT_FOUND")) throw error;
-      return await drive(runner.run({ seen: {} }, { runId: RUN }));
+      const isLost = isSuperstepError(error, "CHECKPOINT_NOT_FOUND");
+      if (isLost && !signal.aborted) return await this.#next(true);
+      if (!isLost && !isSuperstepError(error, "RUN_ABORTED")) throw error;
+      this.#shutdown = new AbortController();
+      return "stopped";
     }
   }
 
@@ -224,12 +234,14 @@ export class Case {
     return true;
   }
 
-  /** A person in another process who answers while bodies are at work. */
+  /** A person in another process who answers while bodies are at work, and stops the process at times. */
   async #answersMeanwhile(): Promise<void> {
     const { clock } = this.#person;
     while (!this.#over) {
       await clock.sleep(this.#chance.pick([1, 30, 400, 3_000, 9_000]));
-      if (!this.#over && this.#chance.percent(60)) await this.#answerSome(false);
+      if (this.#over) return;
+      if (this.#chance.percent(60)) await this.#answerSome(false);
+      if (this.#chance.percent(4)) this.#shutdown.abort(new Error("shutdown"));
     }
   }
 
@@ -250,6 +262,9 @@ export class Case {
     for (let tries = 0; tries < 3; tries++) {
       const tail = await store.tail(RUN);
       if (tail === undefined || tail.owner !== null) return;
+      // A body that came back may have ended the run meanwhile.
+      const view = await this.#world.clock.drive(this.#person.runner.get(RUN));
+      if (isOver(view as RunResult<State>)) return;
       if ((await store.wakes(Infinity, 1)).length > 0) return;
       if ((await store.waits({ runId: RUN })).rows.length > 0) return;
     }

@@ -93,7 +93,11 @@ class Generator {
     if (roll < 84) return [this.#loop(place)];
     if (roll < 91) return [{ s: "if", yes: this.#inner(place, 2), no: this.#inner(place, 2) }];
     if (roll < 95) {
-      return [{ s: "each", of: [this.#direct(), this.#direct()] }];
+      // One that rejects ends the loop, and what comes behind it is never awaited: a fault (T2).
+      return [{
+        s: "each",
+        of: [this.#chance.percent(50) ? this.#wait(false) : this.#once(), this.#direct()],
+      }];
     }
     if (place.throws && place.depth > 0) {
       return [{ s: "await", of: this.#direct() }, { s: "throw", message: `t${this.#number()}` }];
@@ -117,7 +121,8 @@ class Generator {
 
   #plain(place: Place): Expression {
     if (this.#flavour === "long" && place.calm && this.#chance.percent(40)) {
-      return { k: "long", ms: 30 + this.#chance.below(3_000) };
+      const ms = 30 + this.#chance.below(3_000);
+      return this.#chance.percent(25) ? { k: "long", ms, held: true } : { k: "long", ms };
     }
     if (place.calm && this.#chance.percent(20)) {
       return { k: "catch", of: this.#once(true), no: { r: "text", text: `f${this.#number()}` } };

@@ -11,7 +11,7 @@ export interface BodyWorld {
   /** Plain work that takes so many turns of the event loop. */
   io(turns: number): Promise<string>;
   /** Plain work that takes longer than any quiet. */
-  long(ms: number): Promise<string>;
+  long(ms: number, held: boolean): Promise<string>;
   /** Something happened in the body. */
   trace(line: string): void;
 }
@@ -121,7 +121,7 @@ class Interpreter {
       case "io":
         return world.io(e.turns);
       case "long":
-        return world.long(e.ms);
+        return world.long(e.ms, e.held ?? false);
       case "micro":
         return ticks(e.ticks);
       case "then":

@@ -8,7 +8,7 @@ import type { Body } from "./generate.ts";
 import { foresee, type Foreseen, onceOf, openingOf, type Recorded } from "./oracle.ts";
 import { show } from "./interpret.ts";
 
-/** Bodies that cannot be judged, because what they come to depends on how fast plain work is. */
+/** How many executions were compared, and how many could not be: they depend on how fast plain work is. */
 export const tally = { judged: 0, ambiguous: 0 };
 
 /** What the history says of one execution. */

@@ -8,8 +8,8 @@ export interface Shrunk {
 }
 
 /** How many runs a search may cost, and with how many other seeds of the surroundings a smaller body is tried. */
-const MAX_RUNS = 1_500;
-const SEEDS = 6;
+const MAX_RUNS = 400;
+const SEEDS = 4;
 
 /** Cuts failing bodies down to smaller ones that fail alike; `fails` says how bodies fail. */
 export async function shrink(

@@ -12,8 +12,8 @@ export type Expression =
   | { readonly k: "once"; readonly name: string; readonly work: Work; readonly fails?: boolean }
   /** Plain work of the body: turns of the event loop, far less than the quiet of 25 ms. */
   | { readonly k: "io"; readonly turns: number }
-  /** Plain work that takes longer than the quiet. */
-  | { readonly k: "long"; readonly ms: number }
+  /** Plain work that takes longer than the quiet; `ctx.hold` keeps the run meanwhile. */
+  | { readonly k: "long"; readonly ms: number; readonly held?: boolean }
   /** A chain of microtasks; none of them is a promise that is there already. */
   | { readonly k: "micro"; readonly ticks: number }
   | { readonly k: "then"; readonly of: Expression; readonly yes: Reaction; readonly no?: Reaction }
@@ -102,7 +102,7 @@ function printExpression(e: Expression, indent: string): string {
     case "io":
       return `turns(${e.turns})`;
     case "long":
-      return `pause(${e.ms}ms)`;
+      return e.held ? `ctx.hold(pause(${e.ms}ms))` : `pause(${e.ms}ms)`;
     case "micro":
       return `ticks(${e.ticks})`;
     case "then":
