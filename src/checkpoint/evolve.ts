@@ -345,18 +345,13 @@ export class Evolution {
   }
 }
 
-/**
- * Fresh attempts keep every answer. What was closed when the execution failed opens again under its id; what expired opens
- * anew; what had lost to a later opening, or was refused, stays closed.
- */
+/** Fresh attempts keep every answer; what expired opens under a new id, what the failure closed under the one it had. */
 function reopened(x: Execution): Pick<Execution, "waits" | "refusals"> {
   const waits = new Map(x.waits);
   const refusals = new Map(x.refusals);
   for (const wait of x.waits.values()) {
-    const isExpired = wait.result?.kind === "expired";
-    if (wait.closed !== "settled" && !isExpired) continue;
+    if (wait.result?.kind !== "expired") continue;
     waits.delete(wait.id);
-    if (!isExpired) continue;
     const opening = openingKey(wait);
     refusals.set(opening, (refusals.get(opening) ?? 0) + 1);
   }

@@ -9,7 +9,7 @@ import { dueAtOnce } from "../checkpoint/mailbox.ts";
 import { shown } from "../graph/policies.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
-import { cancelled, checkedAnswer, listed, refusal, tooLate } from "./answers.ts";
+import { cancelled, checkedAnswer, isAnswerable, listed, refusal, tooLate } from "./answers.ts";
 import type { Engine } from "./engine.ts";
 import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
@@ -59,7 +59,7 @@ export class Answering<S> {
           "and the answer is the third: answer(runId, wait, value)",
       );
     }
-    while (!await this.#accept(runId, waitId, value));
+    for (let tries = 1; !await this.#accept(runId, waitId, value, tries < MAX_TRIES); tries++);
     this.#engine.ownership.poke(runId);
   }
 
@@ -130,7 +130,7 @@ export class Answering<S> {
   }
 
   /** One try to accept an answer; false when the mailbox has changed meanwhile. */
-  async #accept(runId: string, waitId: string, value: unknown): Promise<boolean> {
+  async #accept(runId: string, waitId: string, value: unknown, mayRetry: boolean): Promise<boolean> {
     const { graph, runtime, log, store } = this.#engine;
     const { head, open, closed, mailbox: found } = await store.wait(runId, waitId);
     if (head === null) throw new CheckpointNotFoundError(runId);
@@ -138,6 +138,8 @@ export class Answering<S> {
     if (found === null || open === null || closed !== null || (open.deadline ?? Infinity) <= at) {
       const { checkpoint, mailbox } = await this.#loader.load(runId, { state: false });
       const posted = mailbox.content.answers.some((a) => a.waitId === waitId);
+      // It was opened between the two reads.
+      if (mayRetry && closed === null && !posted && isAnswerable(checkpoint, waitId, at)) return false;
       throw refusal(graph, checkpoint, waitId, closed, posted, at);
     }
     const { graphId, openedAt } = open;
@@ -168,3 +170,6 @@ export class Answering<S> {
     }
   }
 }
+
+/** More than any number of processes that answer, or reopen, one wait at once. */
+const MAX_TRIES = 1_000;

@@ -8,7 +8,7 @@ import type { CompiledGraph } from "../model/definition.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
-import { idempotencyKey, isForeignWaitId, waitIdOf } from "./ids.ts";
+import { isForeignWaitId, isWaitIdOf } from "./ids.ts";
 import { type OpenWait, openWaitsOf } from "./result.ts";
 import type { ResumeOptions } from "./options.ts";
 
@@ -182,7 +182,7 @@ export function refusal<S>(
   }
   if (isForeignWaitId(runId, waitId)) return say("foreign", "the wait belongs to another run");
   if (checkpoint.run.status === "cancelled") return cancelled(runId, waitId);
-  return willOpen(graph, checkpoint, waitId)
+  return mayOpen(graph, checkpoint, waitId)
     ? say("not_open", "it has not been opened yet; answer it once the run waits for it")
     : say("unknown", "the run has no such wait; list its open waits with waits({ runId })");
 }
@@ -204,29 +204,17 @@ function find(checkpoint: Checkpoint, waitId: string): { execution: Execution; w
   return undefined;
 }
 
-/** Whether the id is that of an opening which an execution of the current step may still make. */
-function willOpen<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, waitId: string): boolean {
-  const { run, nextStep } = checkpoint;
-  return checkpoint.frontier.some((vertexId) => {
-    const vertex = graph.vertices.get(vertexId)!;
-    const count = checkpoint.maps.get(vertexId)?.count ?? 0;
-    const items = vertex.each === undefined ? [undefined] : Array.from({ length: count }, (_, i) => i);
-    return items.some((item) => {
-      const key = idempotencyKey(run.graphId, run.runId, nextStep, vertexId, item);
-      const x = checkpoint.executions.get(executionKey(vertexId, item));
-      return [...vertex.waits.keys()].some((name) => {
-        const opened = [...x?.waits.values() ?? []].filter((w) =>
-          w.kind === "answer" && w.name === name && w.key === undefined
-        ).length;
-        return Array.from({ length: LOOK_AHEAD }, (_, i) =>
-          opened + i + 1).some((n) => {
-            const opening = { kind: "answer", name, n } as const;
-            const refusals = x?.refusals.get(openingKey(opening)) ?? 0;
-            return waitIdOf(run.runId, key, opening, refusals) === waitId;
-          });
-      });
-    });
-  });
+/**
+ * Whether the id may be that of an opening which an execution of the current step is still to make. An id says nothing of the
+ * key, the item and the number that it was made from, so any id of this run may be one.
+ */
+function mayOpen<S>(graph: CompiledGraph<S>, { run, frontier }: Checkpoint, waitId: string): boolean {
+  return isWaitIdOf(run.runId, waitId) &&
+    frontier.some((id) => (graph.vertices.get(id)?.waits.size ?? 0) > 0);
 }
 
-const LOOK_AHEAD = 3;
+/** Whether the wait is open and may be answered in its own run. */
+export function isAnswerable(checkpoint: Checkpoint, waitId: string, now: number): boolean {
+  const wait = find(checkpoint, waitId)?.wait;
+  return checkpoint.run.caller === undefined && wait !== undefined && isOpen(wait) && !isLate(wait, now);
+}

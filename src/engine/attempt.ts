@@ -95,7 +95,7 @@ export class Attempt {
     this.#done = () => {};
     this.info = { ...this.info, callingRun: NO_RUN };
     Object.assign(this.#port, { ...DEAF, cameBack });
-    this.#context.release(this.info);
+    this.#context.body = this.info;
   }
 
   /** The result of a `once` was recorded. */

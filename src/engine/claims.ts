@@ -4,7 +4,7 @@ import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { Store } from "../store/store.ts";
-import { resumeAnswers } from "./answers.ts";
+import { refusal, resumeAnswers } from "./answers.ts";
 import { isAwaited, NOT_AWAITED, storedCallers } from "./called.ts";
 import type { FormerOwner } from "./claim.ts";
 import type { Engine, RunSettings } from "./engine.ts";
@@ -79,6 +79,23 @@ export class Claims<S> {
     if (caller === undefined || settings.callers !== undefined) return settings;
     const callers = await storedCallers(this.#engine.log, caller);
     return { ...settings, callers: () => callers };
+  }
+
+  /** The facts of a resume; where it brings the answer to a wait that is over, the refusal says what became of that one. */
+  async factsOf(
+    cursor: Cursor<S>,
+    owner: Owner,
+    options: ResumeOptions,
+  ): Promise<readonly RecordEvent[] | undefined> {
+    try {
+      return this.resumeFacts(cursor, owner, options);
+    } catch (error) {
+      const { reason, runId, waitId } = isSuperstepError(error, "ANSWER") ? error.fields : {};
+      if (typeof waitId !== "string" || (reason !== "not_open" && reason !== "unknown")) throw error;
+      const { closed } = await this.#store.wait(String(runId), waitId);
+      const { graph, runtime } = this.#engine;
+      throw closed === null ? error : refusal(graph, cursor.checkpoint, waitId, closed, false, runtime.now());
+    }
   }
 
   /** The facts of a claim, or `undefined` when a claim would change nothing. */

@@ -34,7 +34,8 @@ export const STATE: unique symbol = Symbol("superstep.state") as never;
  *    could not have got anything since.
  */
 export class BodyContext implements TaskContext {
-  #body: BodyInfo;
+  /** @internal Replaced when the run is released. */
+  body: BodyInfo;
   readonly #port: BodyPort;
   readonly #state: BodyState;
   readonly #uses = new Map<string, Use>();
@@ -51,7 +52,7 @@ export class BodyContext implements TaskContext {
   readonly idempotencyKey: string;
 
   constructor(body: BodyInfo, port: BodyPort) {
-    this.#body = body;
+    this.body = body;
     this.#port = port;
     const { execution, vertex } = body;
     this.graphId = body.graphId;
@@ -76,11 +77,11 @@ export class BodyContext implements TaskContext {
 
   /** For runs that are called with this context. */
   get [CALLING_RUN](): CallingRun {
-    return this.#body.callingRun;
+    return this.body.callingRun;
   }
 
   get vertexRunId(): string {
-    return vertexRunId(this.idempotencyKey, this.#body.execution.generation);
+    return vertexRunId(this.idempotencyKey, this.body.execution.generation);
   }
 
   once<T>(name: string, fn: (once: OnceContext) => T | Promise<T>, options: OnceOptions<T> = {}): Promise<T> {
@@ -127,11 +128,6 @@ export class BodyContext implements TaskContext {
     return result;
   }
 
-  /** The run was released. */
-  release(body: BodyInfo): void {
-    this.#body = body;
-  }
-
   /** The result of a `once` was recorded while the body is at work. */
   recorded(name: string, value: unknown): void {
     if (!this.#state.isLive) return;
@@ -168,7 +164,7 @@ export class BodyContext implements TaskContext {
         }; give what defineWait returned`,
       );
     }
-    const { waits } = this.#body.vertex;
+    const { waits } = this.body.vertex;
     if (!waits.has(wait.name)) {
       const names = [...waits.keys()].join(", ");
       throw this.#state.misuse(
@@ -263,7 +259,9 @@ export class BodyContext implements TaskContext {
     const n = (before?.n ?? 0) + 1;
     const opening = { ...which, n };
     const id = this.#id(opening);
-    const wait = this.#body.execution.waits.get(id);
+    const recorded = this.body.execution.waits.get(id);
+    // One that a failure has closed opens again.
+    const wait = recorded?.closed === "settled" ? undefined : recorded;
     if (before?.openedIn === this.#state.turn) {
       throw this.#state.misuse(
         which.kind === "timer"
@@ -294,7 +292,7 @@ export class BodyContext implements TaskContext {
     const result = wait.result!;
     if (result.kind === "expired") return reject(expiry(wait));
     if (result.kind === "fired") return resolve(undefined);
-    const schema = this.#body.vertex.waits.get(wait.name)?.schema;
+    const schema = this.body.vertex.waits.get(wait.name)?.schema;
     let value: unknown;
     try {
       value = check(schema, result.value, `the answer to wait ${wait.name}`);
@@ -312,18 +310,19 @@ export class BodyContext implements TaskContext {
   ): void {
     const { n } = opening;
     const before = n > 1 ? this.#id({ ...opening, n: n - 1 }) : undefined;
-    const of = refOf(this.#body.execution);
+    const of = refOf(this.body.execution);
     this.#storable(() =>
       this.#port.open({ type: "opened", ...of, id, ...opening, openedAt, ...more }, before)
     );
   }
 
   #interrupts(): WaitState[] {
-    return [...this.#body.execution.waits.values()].filter((w) => w.kind === "interrupt");
+    const { waits } = this.body.execution;
+    return [...waits.values()].filter((w) => w.kind === "interrupt" && w.closed !== "settled");
   }
 
   #id(opening: OpeningName): string {
-    const refusals = this.#body.execution.refusals.get(openingKey(opening)) ?? 0;
+    const refusals = this.body.execution.refusals.get(openingKey(opening)) ?? 0;
     return waitIdOf(this.runId, this.idempotencyKey, opening, refusals);
   }
 

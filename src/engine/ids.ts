@@ -34,10 +34,17 @@ export function waitIdOf(
   return `${runMark(runId)}${sha256(`${execution}/${kind}=${full}:${n}${again}`).slice(0, 24)}`;
 }
 
+/** Whether `waitId` is of the form that waits of this run have. */
+export function isWaitIdOf(runId: string, waitId: string): boolean {
+  return WAIT_ID.test(waitId) && waitId.startsWith(runMark(runId));
+}
+
 /** Whether `waitId` is of the form that waits of another run have. */
 export function isForeignWaitId(runId: string, waitId: string): boolean {
-  return /^w[0-9a-f]{32}$/.test(waitId) && !waitId.startsWith(runMark(runId));
+  return WAIT_ID.test(waitId) && !waitId.startsWith(runMark(runId));
 }
+
+const WAIT_ID = /^w[0-9a-f]{32}$/;
 
 /** The run id that belongs to an idempotency key of `start`. */
 export function runIdOf(graphId: string, key: string): string {

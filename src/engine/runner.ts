@@ -186,7 +186,7 @@ export class Runner<S, I = unknown> {
       this.#claims.asOwner(async (owner) => {
         const cursor = await this.#loader.load(runId, { unfinished: true });
         const former = await checkOwner(this.#engine, cursor.checkpoint, options.takeover === true);
-        const facts = this.#claims.resumeFacts(cursor, owner, options);
+        const facts = await this.#claims.factsOf(cursor, owner, options);
         if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
         return await this.#claims.claim(cursor, owner, settings, facts, former);
       }, options.takeover === true);

@@ -129,7 +129,10 @@ export function memoryStore(): Store {
 
   function changeIndex(runId: string, run: Run, index: IndexChanges): void {
     if (index.catalog !== undefined) run.catalog = copyCatalog(index.catalog.to);
-    for (const row of index.opened ?? []) run.open.set(row.waitId, copyWait(row));
+    for (const row of index.opened ?? []) {
+      run.open.set(row.waitId, copyWait(row));
+      run.closed.delete(row.waitId);
+    }
     for (const wait of index.closed ?? []) closeWait(run, wait);
     if (index.wake !== undefined) setWake(runId, index.wake.to);
     if (index.owned !== undefined) owners.own(runId, index.owned);
