@@ -268,6 +268,6 @@ function hasMoved(error: unknown): boolean {
   if (["RUN_BUSY", "REVISION_CONFLICT", "RESUME_TERMINAL"].some((code) => isSuperstepError(error, code))) {
     return true;
   }
-  return isSuperstepError(error, "ANSWER") && error.fields.reason !== "invalid" &&
-    error.fields.reason !== "foreign";
+  return isSuperstepError(error, "ANSWER") && error.fields["reason"] !== "invalid" &&
+    error.fields["reason"] !== "foreign";
 }

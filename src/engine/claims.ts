@@ -235,7 +235,7 @@ export class Claims<S> {
     } catch (error) {
       if (LOST_CLAIM.some((code) => isSuperstepError(error, code))) return undefined;
       if (isSuperstepError(error, "GRAPH_VERSION_MISMATCH")) {
-        this.#passOver(runId, String(error.fields.actual));
+        this.#passOver(runId, String(error.fields["actual"]));
         return undefined;
       }
       if (await haltUnloadable(this.#engine, runId, error)) return undefined;

@@ -60,7 +60,6 @@ export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "rea
 export class Runner<S, I = unknown> {
   readonly #engine: Engine<S>;
   readonly #store: Store;
-  readonly #validator: StateValidator<S>;
   readonly #loader: Loader<S>;
   readonly #claims: Claims<S>;
   readonly #answering: Answering<S>;
@@ -70,7 +69,6 @@ export class Runner<S, I = unknown> {
   constructor(engine: Engine<S>, store: Store, validator: StateValidator<S>) {
     this.#engine = engine;
     this.#store = store;
-    this.#validator = validator;
     this.#loader = new Loader(engine, validator);
     this.#claims = new Claims(engine, store, this.#loader);
     this.#answering = new Answering(engine, this.#loader);

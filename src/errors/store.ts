@@ -95,5 +95,5 @@ export class StoreError extends SuperstepError {
 
 /** Whether a store was changed by a newer version of superstep, so that this process can do nothing more with it. */
 export function isLayoutFault(error: unknown): boolean {
-  return isSuperstepError(error, "STORE") && error.fields.layout !== undefined;
+  return isSuperstepError(error, "STORE") && error.fields["layout"] !== undefined;
 }

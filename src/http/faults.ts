@@ -192,13 +192,13 @@ function detailsOf(
 }
 
 function pathOf({ fields }: SuperstepError): string {
-  return typeof fields.path === "string" ? fields.path : "";
+  return typeof fields["path"] === "string" ? fields["path"] : "";
 }
 
 /** The version that a run needs is for those who route requests to the right server. */
 function headersOf(fault: SuperstepError): Readonly<Record<string, string>> {
-  return fault.code === "GRAPH_VERSION_MISMATCH" && typeof fault.fields.actual === "string"
-    ? { "X-Graph-Version": fault.fields.actual }
+  return fault.code === "GRAPH_VERSION_MISMATCH" && typeof fault.fields["actual"] === "string"
+    ? { "X-Graph-Version": fault.fields["actual"] }
     : {};
 }
 

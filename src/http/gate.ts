@@ -114,7 +114,7 @@ export function faultHandler({ logger }: Api, login: string | undefined): ErrorH
       return c.redirect(`${login}?${new URLSearchParams({ next: pathname + search })}`, 303);
     }
     // A browser asks its user for a name and a password, and nobody for a token.
-    const challenge = status === 401
+    const challenge: Record<string, string> = status === 401
       ? { "WWW-Authenticate": 'Basic realm="superstep", charset="UTF-8"' }
       : {};
     return c.html(errorPage(linkOf(c), answer), status, { ...headers, ...challenge });

@@ -193,5 +193,5 @@ function follows(fault: SuperstepError, tasks: readonly BoundTask[], earlier: re
   if (earlier.length === 0) return false;
   if (tasks.length === 0 || fault.code === "UNREACHABLE_VERTEX") return true;
   return (fault.code === "UNKNOWN_VERTEX" || fault.code === "MISSING_ENTRY") &&
-    tasks.some(({ vertex }) => vertex.id === fault.fields.vertexId);
+    tasks.some(({ vertex }) => vertex.id === fault.fields["vertexId"]);
 }

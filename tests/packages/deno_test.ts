@@ -15,6 +15,24 @@ import {
   Workbench,
 } from "./projects.ts";
 
+/**
+ * A package that is linked is checked with the options of its user. Deno's own
+ * lie between these two; without `strictNullChecks` zod works in no project.
+ */
+const USER_OPTIONS = {
+  lax: { strict: false, strictNullChecks: true },
+  strict: {
+    exactOptionalPropertyTypes: true,
+    noFallthroughCasesInSwitch: true,
+    noImplicitOverride: true,
+    noImplicitReturns: true,
+    noPropertyAccessFromIndexSignature: true,
+    noUncheckedIndexedAccess: true,
+    noUnusedLocals: true,
+    noUnusedParameters: true,
+  },
+};
+
 // The other runtimes have files of their own.
 if (HOST === "deno") onDeno();
 else test("the package in a project on Deno (FT-G17)", { skip: "it is about Deno" }, () => {});
@@ -42,6 +60,15 @@ function onDeno() {
   test("a project on Deno checks the types of the first program (SPEC 14)", async () => {
     await bench.shell("my-project", "deno check main.ts");
   });
+
+  for (const [name, options] of Object.entries(USER_OPTIONS)) {
+    test(`on Deno the types of every entry point hold under ${name} compiler options of its user (SPEC 14)`, async () => {
+      const config = { ...JSON.parse(denoConfig()), compilerOptions: options };
+      bench.write(`my-project/${name}.json`, JSON.stringify(config));
+      bench.write("my-project/all.ts", importEverything());
+      await bench.shell("my-project", `deno check -c ${name}.json all.ts`);
+    });
+  }
 
   test("on Deno the root loads nothing of HTTP, command line, stores and drivers (SPEC 14)", async () => {
     checkLoaded(loadedBy(JSON.parse(await bench.shell("my-project", "deno info --json superstep"))));

@@ -15,6 +15,8 @@ import {
   Workbench,
 } from "./projects.ts";
 
+const LAX = { strict: false, exactOptionalPropertyTypes: false, noUncheckedIndexedAccess: false };
+
 // The other runtimes have files of their own. A Node that came from npm as a package may be without npm.
 if (HOST === "node" && findProgram("npm") !== undefined) onNode();
 else {
@@ -61,6 +63,10 @@ function onNode() {
       assert.equal(await bench.shell("my-project", "node out/main.js"), "completed true\n");
     });
   }
+
+  test("a project that is not strict compiles the declarations of every entry point (SPEC 14)", () => {
+    compileStrictly(bench, "my-project", "bundler", LAX);
+  });
 
   test("importing the root loads nothing of HTTP, command line, stores and drivers (SPEC 14)", async () => {
     bench.write("my-project/hooks.mjs", HOOKS);

@@ -203,7 +203,12 @@ function nameEverything(): string {
  * Compiles the first program of the README in a project, and a module that imports every name of every entry, as
  * strictly as can be. The declarations of the package are checked too; those of the platform and of others are not.
  */
-export function compileStrictly(bench: Workbench, project: string, resolution: "nodenext" | "bundler"): void {
+export function compileStrictly(
+  bench: Workbench,
+  project: string,
+  resolution: "nodenext" | "bundler",
+  more: ts.CompilerOptions = {},
+): void {
   bench.write(`${project}/main.ts`, quickStart().replace(/^class/gm, "export class"));
   bench.write(`${project}/names.ts`, nameEverything());
   const isNode = resolution === "nodenext";
@@ -222,6 +227,7 @@ export function compileStrictly(bench: Workbench, project: string, resolution: "
     declaration: true,
     rootDir: folder,
     outDir: join(folder, "out"),
+    ...more,
   };
   const program = ts.createProgram(
     [join(folder, "main.ts"), join(folder, "names.ts")],

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Position } from "../../store/store.ts";
 import type { ClosedWait, PartRef } from "../../store/store.ts";
 import { bytes, entryAt, freshId, noise, push, sameBytes, type StoreCase, text, waitRow } from "./support.ts";
 
@@ -10,7 +11,7 @@ export const sizeCases: readonly StoreCase[] = [
     title: "S3: records of every size around the limits of a value come back as they were",
     run: async ({ store, second }) => {
       const sizes = [0, 1, 900, 65_000, 65_472, 65_504, 65_536, 65_537, 131_008, 131_072, 1024 * KIB];
-      let at = null;
+      let at: Position | null = null;
       for (const [seed, size] of sizes.entries()) {
         at = await push(store, "run", at, { record: noise(size, seed) });
       }

@@ -46,7 +46,8 @@ export function valueOf(
 ): { readonly value: Json } | { readonly issues: readonly Issue[] } {
   const result = read(modelOf(schema), indexed(entries));
   if ("issues" in result) return result;
-  return "value" in result ? { value: result.value } : { issues: [{ path: "", message: "give a value" }] };
+  const { value } = result;
+  return value === undefined ? { issues: [{ path: "", message: "give a value" }] } : { value };
 }
 
 /** Entries that are found at once, however many somebody has sent. */
