@@ -93,8 +93,12 @@ export class RunCommand implements Task<RunCommandInput, CommandOutput> {
       for (const name of ["stdout", "stderr"] as const) {
         let size = 0;
         child[name].setEncoding("utf8").on("data", (text: string) => {
+          const room = this.#maxBytes - size;
           size += Buffer.byteLength(text);
           if (size <= this.#maxBytes) return void (printed[name] += text);
+          // Nothing is kept of a character that is cut.
+          const kept = Buffer.from(text).subarray(0, Math.max(0, room));
+          printed[name] += new TextDecoder().decode(kept, { stream: true });
           child.kill();
           fail(
             "too much output",

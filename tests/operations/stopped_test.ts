@@ -82,10 +82,10 @@ const OPERATIONS: readonly Operation[] = [
     run: (runner) => runner.update("r", (s) => void (s.out.x = 1)),
   },
   {
-    of: "update that changes the items of a map",
+    of: "update that gives a map another item",
     graph: waiting,
     prepare: paused,
-    run: (runner) => runner.update("r", (s) => void (s.log = ["one", "two"])),
+    run: (runner) => runner.update("r", (s) => void (s.log = [s.log[0]!, "two"])),
   },
   {
     of: "retain",

@@ -97,3 +97,12 @@ for (const stream of ["stdout", "stderr"] as const) {
     await ended(Number(error.data.stdout.split("\n")[0]));
   });
 }
+
+test("what a command printed is kept up to the last whole character that fits, however it arrives (FT-G6)", async () => {
+  const loud = script(`import("node:process").then(({ default: p }) => p.stdout.write("é".repeat(100_000)))`);
+  const error = await new RunCommand({ maxBytes: 9_999 }).execute(loud, contextFor("k")).catch((e: unknown) =>
+    e
+  );
+  assert.ok(error instanceof CommandError);
+  assert.equal(error.data.stdout, "é".repeat(4_999));
+});
