@@ -197,7 +197,7 @@ for (const ids of [["a"], ["a", "b"], ["a", "b", "c", "d", "e"]]) {
   });
 }
 
-test("selectors, bodies, outcomes, hooks and routes of a step all follow the code units of the ids (STP-14)", async () => {
+test("selectors, bodies, outcomes, hooks and routes of a step all follow the code units of the ids, and the routes of one vertex the order of its edges (STP-14, FT-D9)", async () => {
   const ids = ["b", "a10", "B", "a9", "Z.z"];
   const sorted = ["B", "Z.z", "a10", "a9", "b"];
   const order: Record<string, string[]> = {
@@ -232,7 +232,7 @@ test("selectors, bodies, outcomes, hooks and routes of a step all follow the cod
   const routed = (await e.runner.history(run.runId)).rows.filter((entry) => entry.routes.length > 0);
   assert.deepEqual(routed.map((entry) => entry.frontier), [sorted, ["fin"]]);
   assert.deepEqual(routed.map((entry) => entry.routes.map((r) => r.from)), [ids.map(() => "start"), sorted]);
-  assert.deepEqual(routed[0]!.routes.map((r) => r.to), sorted);
+  assert.deepEqual(routed[0]!.routes.map((r) => r.to), ids, "the edges of one vertex are in declared order");
 });
 
 test("bodies that end in the reverse order within one turn are told of in id order (STP-14)", async () => {

@@ -179,7 +179,10 @@ test("a failed vertex is recorded with the text of its cause under both policies
   const { run } = interrupted(await e.run(notes()), "errored");
   const failed = await e.eventsOf(run.runId, "failed");
   const texts = new Map(failed.map((f) => [f.vertexId, [f.failure.message, f.handler]]));
-  assert.deepEqual(texts, new Map([["paused", ["first text", undefined]], ["routed", ["second text", 0]]]));
+  assert.deepEqual(
+    texts,
+    new Map([["paused", ["first text", undefined]], ["routed", ["second text", "handler"]]]),
+  );
   for (const done of await e.eventsOf(run.runId, "done")) assert.equal("failure" in done, false);
 });
 

@@ -242,7 +242,7 @@ test("a reducer's failure takes the error route, and record sees an unspoilt dra
   assert.deepEqual(result.state, { ...rich(), log: ["handler"], failed: "reduce" });
   assert.deepEqual(result.path, ["v", "handler"]);
   const [failed] = await e.eventsOf(result.run.runId, "failed");
-  assert.deepEqual([failed!.vertexId, failed!.handler], ["v", 0]);
+  assert.deepEqual([failed!.vertexId, failed!.handler], ["v", "handler"]);
   assert.equal((await e.eventsOf(result.run.runId, "released")).length, 0);
 });
 
