@@ -1,5 +1,6 @@
 // Runs on deno by default: its processes show the same on all runtimes, and tests of a few start them on all three.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { HOST } from "../support/runtimes.ts";
@@ -15,6 +16,7 @@ async function stage() {
   const ledger = join(folder.path, "ledger.jsonl");
   const children: Child[] = [];
   return {
+    folder: folder.path,
     begin(task: Orders["task"], ahead = 0): Child {
       const child = new Child(HOST, { db, ledger, generation: children.length, ahead, task });
       children.push(child);
@@ -59,6 +61,34 @@ test(
       const effects = lines().filter((l) => l.kind === "effect").map((l) => l.key);
       const expected = effectsOf("r").filter((key) => !/vertex=(ask|ask2|end)$/.test(key));
       assert.deepEqual([...new Set(effects)].sort(), expected);
+    } finally {
+      await dispose();
+    }
+  },
+);
+
+test(
+  "an owner whose body blocks the process past its lease starts nothing more once it was replaced, no once either, and reports that it lost the run (O1, T1, FT-A7)",
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const { begin, begun, lines, folder, dispose } = await stage();
+    try {
+      const file = join(folder, "go");
+      const heir = begin({ kind: "recover", patience: true });
+      await heir.until("ready");
+      const blocked = begin({ kind: "start", runId: "r", block: file });
+      await blocked.until("slow");
+      heir.go();
+      const taken = await heir.until("end");
+      assert.deepEqual([taken.claimed, taken.statuses], [1, ["interrupted"]]);
+      const before = lines().length;
+      writeFileSync(file, "");
+      const woken = await blocked.until("end");
+      assert.equal(woken.error, "OWNERSHIP_LOST");
+      assert.deepEqual(begun(1, before), [], "nothing begins in the process that lost the run");
+      for (const reason of woken.aborts as string[]) assert.equal(reason, "OWNERSHIP_LOST");
     } finally {
       await dispose();
     }

@@ -1,5 +1,5 @@
 /** A process that works on errands, told by its argument what to do; it reports in lines of JSON. */
-import { writeSync } from "node:fs";
+import { existsSync, writeSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,8 +18,11 @@ export interface Orders {
   readonly task:
     /** Work on errands from `first` on until `last` is done, taking over what others left. */
     | { readonly kind: "churn"; readonly first: number; readonly last: number }
-    /** Start one and report what it came to; `hold` keeps its slow body at work until a line comes in. */
-    | { readonly kind: "start"; readonly runId: string; readonly hold?: boolean }
+    /**
+     * Start one and report what it came to; `hold` keeps its slow body at work until a line comes in, `block` keeps the
+     * whole process from doing anything until that file exists.
+     */
+    | { readonly kind: "start"; readonly runId: string; readonly hold?: boolean; readonly block?: string }
     /** Answer the open wait of one and resume it. */
     | { readonly kind: "answer"; readonly runId: string; readonly by: string }
     /** When a line comes in, recover what is left and report; with `patience`, again until there is something. */
@@ -40,7 +43,16 @@ const aborts: string[] = [];
 const conduct: Conduct = {
   ledger,
   ...(task.kind === "start" && task.hold === true ? { slow: hold } : {}),
+  ...(task.kind === "start" && task.block !== undefined ? { slow: (ctx) => block(ctx, task.block!) } : {}),
 };
+
+/** What a body does that computes and never lets anybody else have the thread. */
+async function block(ctx: TaskContext, file: string): Promise<void> {
+  ctx.signal.addEventListener("abort", () => aborts.push(codeOf(ctx.signal.reason)));
+  say({ at: "slow" });
+  while (!existsSync(file));
+  await ctx.once("late", () => ledger.write("begin", "late"));
+}
 
 async function hold(ctx: TaskContext): Promise<void> {
   ctx.signal.addEventListener("abort", () => aborts.push(codeOf(ctx.signal.reason)));
