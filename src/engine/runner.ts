@@ -8,7 +8,7 @@ import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
 import { Answering } from "./answering.ts";
-import { beginning, sameRun } from "./beginning.ts";
+import { prepareRun, sameRun } from "./prepare_run.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
 import { hooksOf } from "./events.ts";
@@ -130,7 +130,7 @@ export class Runner<S, I = unknown> {
 
   async #start(input: I, options: StartOptions): Promise<RunHandle<S>> {
     checkOptions("start", options);
-    const { created, state } = beginning(this.#engine, "start", input, options);
+    const { created, state } = prepareRun(this.#engine, "start", input, options);
     const settings = await this.#claims.located(settingsOf("start", options), created.caller);
     try {
       return await this.#claims.asOwner((owner) =>
@@ -152,7 +152,7 @@ export class Runner<S, I = unknown> {
    */
   async submit(input: I, options: SubmitOptions = {}): Promise<{ readonly runId: string }> {
     checkOptions("submit", options);
-    const { created, state } = beginning(this.#engine, "submit", input, options);
+    const { created, state } = prepareRun(this.#engine, "submit", input, options);
     const { runId } = created;
     const write = { wake: 0, signal: options.signal };
     await this.#engine.log.create(created, state, write).catch((error) =>

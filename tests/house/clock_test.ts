@@ -11,7 +11,7 @@ const WALL: Readonly<Record<string, string>> = {
   "src/engine/run_time.ts": "the time of a run: the wall clock, which never goes back for it",
   "src/engine/coordinator.ts":
     "sleeps until a stored time is due; what is due is told by the time of the run",
-  "src/engine/beginning.ts": "a deadline that is given as a span",
+  "src/engine/prepare_run.ts": "a deadline that is given as a span",
   "src/engine/operations/fork.ts": "when a new run was created",
   "src/engine/operations/fork_called.ts": "when a new run was created",
   "src/engine/operations/purge.ts": "how old runs are, as their records say",

@@ -16,7 +16,7 @@ import {
 } from "./options.ts";
 
 /** Revision 0 of a run, judged and ready to be appended. */
-export interface Beginning<S> {
+export interface PreparedRun<S> {
   readonly created: Created;
   readonly state: S;
 }
@@ -26,12 +26,12 @@ export interface Beginning<S> {
  *
  * @throws {ValidationError} the schema refuses the input
  */
-export function beginning<S>(
+export function prepareRun<S>(
   engine: Engine<S>,
   op: string,
   input: unknown,
   options: SubmitOptions & Pick<StartOptions, "caller">,
-): Beginning<S> {
+): PreparedRun<S> {
   const { graph, runtime, rules } = engine;
   const { tags = [] } = options;
   const caller = options.caller && callerOf(options.caller);
