@@ -22,7 +22,7 @@ import { workFor } from "./called.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
-import { gaveWay } from "./operations/give_way.ts";
+import { removeStale } from "./operations/remove_stale.ts";
 import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
@@ -137,7 +137,7 @@ export class Runner<S, I = unknown> {
         Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state)
       );
     } catch (error) {
-      if (await gaveWay(this.#engine, created, error)) return await this.start(input, options);
+      if (await removeStale(this.#engine, created, error)) return await this.start(input, options);
       await sameRun(this.#engine, created, error);
       return this.#followed(created.runId, options);
     }

@@ -11,7 +11,11 @@ import type { Engine } from "../engine.ts";
  *
  * @returns Whether the start can be tried again.
  */
-export async function gaveWay<S>(engine: Engine<S>, created: Created, conflict: unknown): Promise<boolean> {
+export async function removeStale<S>(
+  engine: Engine<S>,
+  created: Created,
+  conflict: unknown,
+): Promise<boolean> {
   const { runId, graphId, inputDigest, caller } = created;
   const isConflict = isSuperstepError(conflict, "REVISION_CONFLICT") ||
     isSuperstepError(conflict, "MAILBOX_CONFLICT");
