@@ -5,7 +5,7 @@ import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
 import type { BodyState } from "./body_state.ts";
-import { NO_RUN } from "./called.ts";
+import { NO_RUN } from "./child_runs.ts";
 import { BodyContext, STATE } from "./context.ts";
 
 /**

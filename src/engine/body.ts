@@ -2,7 +2,7 @@ import type { WaitOpened } from "../checkpoint/records.ts";
 import type { Execution } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { CallingRun } from "./called.ts";
+import type { CallingRun } from "./child_runs.ts";
 
 /** What a body is run for. */
 export interface BodyInfo {

@@ -1,6 +1,6 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { OnceRecorded, RecordEvent, Returned } from "../checkpoint/records.ts";
-import type { CallingRun } from "./called.ts";
+import type { CallingRun } from "./child_runs.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
 
 /** Where bodies leave their facts. */

@@ -5,7 +5,7 @@ import { refOf } from "../model/checkpoint.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { Store } from "../store/store.ts";
 import { refusal, resumeAnswers } from "./answers.ts";
-import { isAwaited, NOT_AWAITED, storedCallers } from "./called.ts";
+import { isAwaited, NOT_AWAITED, storedCallers } from "./child_runs.ts";
 import type { FormerOwner } from "./claim.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import type { RunHandle } from "./handle.ts";

@@ -17,7 +17,7 @@ import { openingKey, type OpeningName, type WaitDefinition, type WaitState } fro
 import { mayBeHandledLater } from "../runtime/rejections.ts";
 import type { BodyInfo, BodyPort } from "./body.ts";
 import { BodyState } from "./body_state.ts";
-import { CALLING_RUN, type CallingRun } from "./called.ts";
+import { CALLING_RUN, type CallingRun } from "./child_runs.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { InterruptSignal } from "./interrupt_signal.ts";
 import { WaitPromise } from "./wait_promise.ts";

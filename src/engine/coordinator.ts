@@ -11,7 +11,7 @@ import {
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import { announcements } from "./announce.ts";
-import { type ChildRuns, LOAD_FAULTS } from "./called.ts";
+import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { enclosing } from "./around.ts";
 import { Bodies } from "./bodies.ts";

@@ -3,7 +3,7 @@ import { type Duration, timeOf, toMs } from "../model/durations.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { callingRunOf, isCalledTag } from "./called.ts";
+import { callingRunOf, isCalledTag } from "./child_runs.ts";
 import type { RunSettings } from "./engine.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 

@@ -3,7 +3,7 @@ import { digest } from "../checkpoint/digest.ts";
 import type { Created } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
-import { calledTag, callerOf, callingRunOf } from "./called.ts";
+import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
 import type { Engine } from "./engine.ts";
 import { runIdOf } from "./ids.ts";
 import {

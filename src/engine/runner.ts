@@ -18,7 +18,7 @@ import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inbox
 import { runIdOf } from "./ids.ts";
 import { checkOptions } from "./known.ts";
 import { Loader } from "./loader.ts";
-import { workFor } from "./called.ts";
+import { workFor } from "./child_runs.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";

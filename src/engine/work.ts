@@ -2,7 +2,7 @@ import type { Cursor } from "../checkpoint/log.ts";
 import type { Created } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError } from "../errors.ts";
 import { announcements } from "./announce.ts";
-import { ChildRuns, isAwaited, NOT_AWAITED } from "./called.ts";
+import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 import { announcements } from "../announce.ts";
-import { calledBy } from "../called.ts";
+import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";

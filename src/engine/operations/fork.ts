@@ -4,7 +4,7 @@ import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts
 import { canonicalForm } from "../../graph/mod.ts";
 import type { Execution } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
-import { isCalledTag } from "../called.ts";
+import { isCalledTag } from "../child_runs.ts";
 import type { Engine } from "../engine.ts";
 import { resultsDue } from "../inbox.ts";
 import type { Loader } from "../loader.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
 import type { WaitState } from "../../model/wait.ts";
-import { calledBy, calledTag, isCalledTag } from "../called.ts";
+import { calledBy, calledTag, isCalledTag } from "../child_runs.ts";
 import type { Engine } from "../engine.ts";
 import { idempotencyKey, runIdOf } from "../ids.ts";
 import { checkedTags } from "../options.ts";

@@ -1,7 +1,7 @@
 import { ArgumentError, GraphMismatchError, isSuperstepError, reasonOf } from "../../errors.ts";
 import type { Duration } from "../../model/durations.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
-import { calledBy } from "../called.ts";
+import { calledBy } from "../child_runs.ts";
 import type { Engine } from "../engine.ts";
 import { checkedRunId, span } from "../options.ts";
 import { cancelRun } from "./cancel.ts";

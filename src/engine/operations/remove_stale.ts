@@ -1,6 +1,6 @@
 import type { Created } from "../../checkpoint/records.ts";
 import { isSuperstepError } from "../../errors.ts";
-import { calledBy } from "../called.ts";
+import { calledBy } from "../child_runs.ts";
 import { purgeCalled } from "./purge.ts";
 import type { Engine } from "../engine.ts";
 

@@ -2,7 +2,7 @@ import type { Cursor } from "../../checkpoint/log.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
 import { isSuperstepError, RunBusyError } from "../../errors.ts";
-import { storedCallers } from "../called.ts";
+import { storedCallers } from "../child_runs.ts";
 import { runTime } from "../run_time.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
