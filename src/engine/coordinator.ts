@@ -368,7 +368,7 @@ export class Coordinator<S> implements OwnedRun {
       this.#lost.cause = error;
       return this.#lost;
     }
-    this.#owner.desert(this.#runId, this);
+    this.#owner.retire(this.#runId, this);
     return error;
   }
 

@@ -190,12 +190,12 @@ export class Owner {
   /** A claim or creation has failed; where its outcome is not known, the store may say that this owner has the run. */
   giveUp(runId: string, run: OwnedRun, error: unknown): void {
     const unknown = isSuperstepError(error, "STORE") || isSuperstepError(error, "RUN_ABORTED");
-    if (unknown) this.desert(runId, run);
+    if (unknown) this.retire(runId, run);
     else this.release(runId, run);
   }
 
   /** The run ended here while the store still says that this owner has it. */
-  desert(runId: string, run: OwnedRun): void {
+  retire(runId: string, run: OwnedRun): void {
     this.#retired = true;
     this.release(runId, run);
   }
