@@ -26,7 +26,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12
 const ZERO = "00000000-0000-0000-0000-000000000000";
 const boom = new Error("boom");
 
-test("IDS-01, IDS-04, IDS-23: minted run ids are UUIDs in canonical text, never zero, and no two are the same", async () => {
+test("minted run ids are UUIDs in canonical text, never zero, and no two are the same (IDS-01, IDS-04, IDS-23)", async () => {
   const minted = new Set<string>();
   const perVertex = new Set<string>();
   const graph = graphOf({ vertices: { v: { run: (_input, ctx) => void perVertex.add(ctx.vertexRunId) } } });
@@ -47,7 +47,7 @@ test("IDS-01, IDS-04, IDS-23: minted run ids are UUIDs in canonical text, never 
   ]);
 });
 
-test("IDS-02: a text that is no id is refused with a typed error wherever an id is taken", async () => {
+test("a text that is no id is refused with a typed error wherever an id is taken (IDS-02)", async () => {
   const { runner } = engine(chainOf("v"));
   for (const bad of ["", "-a", " a", "a b", "a/b", "ä", "a".repeat(129), "../x", "a\0", "__proto__"]) {
     assert.throws(() => graphOf({ id: bad, vertices: { v: {} } }), BuildError, `graph ${bad}`);
@@ -67,7 +67,7 @@ test("IDS-02: a text that is no id is refused with a typed error wherever an id 
   assert.deepEqual((await runner.list()).rows, []);
 });
 
-test("IDS-05: what the source of ids throws is what the start throws, and nothing is left", async () => {
+test("what the source of ids throws is what the start throws, and nothing is left (IDS-05)", async () => {
   const clock = new VirtualClock();
   const store = memoryStore();
   let broken = false;
@@ -93,7 +93,7 @@ test("IDS-05: what the source of ids throws is what the start throws, and nothin
   assert.deepEqual([ran, (await runner.list()).rows], [0, []]);
 });
 
-test("IDS-06: a step is a number in JSON and its decimal text in keys", async () => {
+test("a step is a number in JSON and its decimal text in keys (IDS-06)", async () => {
   let key = "";
   const e = engine(graphOf({
     vertices: {
@@ -123,7 +123,7 @@ async function ends(): Promise<Readonly<Record<string, RunResult<Notes>>>> {
   };
 }
 
-test("IDS-07, IDS-10, IDS-12: statuses and reasons are lower-case words, stored and rendered as they are", async () => {
+test("statuses and reasons are lower-case words, stored and rendered as they are (IDS-07, IDS-10, IDS-12)", async () => {
   const seen = Object.entries(await ends()).map(([name, { run }]) => [name, run.status, run.reason]);
   assert.deepEqual(seen, [
     ["completed", "completed", undefined],
@@ -145,7 +145,7 @@ test("IDS-07, IDS-10, IDS-12: statuses and reasons are lower-case words, stored 
   ]);
 });
 
-test("IDS-30: what run and resume return is never running", async () => {
+test("what run and resume return is never running (IDS-30)", async () => {
   for (const [name, result] of Object.entries(await ends())) {
     assert.notEqual(result.status as string, "running", name);
   }
@@ -159,7 +159,7 @@ test("IDS-30: what run and resume return is never running", async () => {
   assert.equal((await e.resume("r")).status, "completed");
 });
 
-test("IDS-08, IDS-12: a vertex is pending, suspended, in backoff, done or failed, in lower-case words", async () => {
+test("a vertex is pending, suspended, in backoff, done or failed, in lower-case words (IDS-08, IDS-12)", async () => {
   const told: string[] = [];
   const e = engine(
     graphOf({
@@ -181,7 +181,7 @@ test("IDS-08, IDS-12: a vertex is pending, suspended, in backoff, done or failed
   }
 });
 
-test("IDS-09: the phases of a history are routed, running, paused and halted", async () => {
+test("the phases of a history are routed, running, paused and halted (IDS-09)", async () => {
   const held = gate();
   const e = engine(graphOf({
     vertices: {
@@ -203,7 +203,7 @@ test("IDS-09: the phases of a history are routed, running, paused and halted", a
   assert.deepEqual(phases, ["routed", "routed", "running", "paused", "running", "halted"]);
 });
 
-test("IDS-11: the routing halts are condition, undeclared_target, dead_end and max_steps", async () => {
+test("the routing halts are condition, undeclared_target, dead_end and max_steps (IDS-11)", async () => {
   const halt = async (pick: () => unknown, finish = "f", options = {}) => {
     const e = engine(
       graphOf({ vertices: { v: { targets: ["v", "w", "f"], pick }, w: {}, f: {} }, entry: "v", finish }),

@@ -7,7 +7,7 @@ import { INPUT, interrupted, Lab, recorded, recorder, type Spec } from "../waits
 
 const Anything = defineWait("anything", z.unknown());
 
-test("INT-01: an interrupt ends the call as a result with one open wait and its info, and is no error", async () => {
+test("an interrupt ends the call as a result with one open wait and its info, and is no error (INT-01)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: (ctx) => ctx.interrupt("reason") } }));
   const result = interrupted(await lab.drive(runner.run(INPUT)));
@@ -24,7 +24,7 @@ test("INT-01: an interrupt ends the call as a result with one open wait and its 
   assert.equal((await recorded(runner, result.run.runId)).flat().filter((e) => e === "opened").length, 1);
 });
 
-test("INT-02: a pause that arrives wrapped in another error is still a pause", async () => {
+test("a pause that arrives wrapped in another error is still a pause (INT-02)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({
     a: {
@@ -43,7 +43,7 @@ test("INT-02: a pause that arrives wrapped in another error is still a pause", a
   assert.equal(lab.count("a"), 1);
 });
 
-test("INT-03: the text of the signal of an interrupt tells nothing of the info or the continuation", async () => {
+test("the text of the signal of an interrupt tells nothing of the info or the continuation (INT-03)", async () => {
   const lab = new Lab();
   const texts: string[] = [];
   const note = (error: unknown) => texts.push(String(error), (error as Error).message, JSON.stringify(error));
@@ -64,7 +64,7 @@ test("INT-03: the text of the signal of an interrupt tells nothing of the info o
   assert.doesNotMatch(texts.join("\n"), /s3cret/);
 });
 
-test("INT-04: info and continuation of a pause are stored as they were given", async () => {
+test("info and continuation of a pause are stored as they were given (INT-04)", async () => {
   const lab = new Lab();
   const continuation = { cursor: "b7", note: new Map([["k", [1n, undefined]]]) };
   const info = { at: new Date(5), ids: new Set([1]) };
@@ -79,7 +79,7 @@ test("INT-04: info and continuation of a pause are stored as they were given", a
 
 for (const kind of ["continuation", "info"] as const) {
   const id = kind === "continuation" ? "INT-05" : "INT-06";
-  test(`${id}: ${kind} of a pause that cannot be stored fails the vertex without a retry and opens nothing`, async () => {
+  test(`${kind} of a pause that cannot be stored fails the vertex without a retry and opens nothing (${id})`, async () => {
     const lab = new Lab();
     const bad = () => {};
     const runner = lab.engine(lab.graph({
@@ -100,7 +100,7 @@ for (const kind of ["continuation", "info"] as const) {
   });
 }
 
-test("INT-07, HKS-25: every pause of a step is in the result in ascending id, and told exactly once", async () => {
+test("every pause of a step is in the result in ascending id, and told exactly once (INT-07, HKS-25)", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();
   const pause = (info: string): Spec => ({ to: "end", body: (ctx) => ctx.interrupt(info) });
@@ -125,7 +125,7 @@ test("INT-07, HKS-25: every pause of a step is in the result in ascending id, an
   assert.equal(lab.count("end"), 0);
 });
 
-test("INT-08, INT-16: a sibling runs to its end beside a pause, and its reduction is in the state of the result", async () => {
+test("a sibling runs to its end beside a pause, and its reduction is in the state of the result (INT-08, INT-16)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "slow"] },
@@ -150,7 +150,7 @@ test("INT-08, INT-16: a sibling runs to its end beside a pause, and its reductio
   assert.equal(lab.count("slow"), 1);
 });
 
-test("INT-09: a pause and a failure in one step are both in one paused checkpoint", async () => {
+test("a pause and a failure in one step are both in one paused checkpoint (INT-09)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },
@@ -167,7 +167,7 @@ test("INT-09: a pause and a failure in one step are both in one paused checkpoin
   assert.equal(paused.length, 1);
 });
 
-test("INT-10: a paused run read by another process has its waits, its failures as recorded text, and no halt", async () => {
+test("a paused run read by another process has its waits, its failures as recorded text, and no halt (INT-10)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },
@@ -185,7 +185,7 @@ test("INT-10: a paused run read by another process has its waits, its failures a
   assert.equal(lab.count("a") + lab.count("b"), 2);
 });
 
-test("INT-11: an answer is read with its type; a wrong type is refused, and before there is one it reads as undefined", async () => {
+test("an answer is read with its type; a wrong type is refused, and before there is one it reads as undefined (INT-11)", async () => {
   const lab = new Lab();
   const read: unknown[] = [];
   const runner = lab.engine(lab.graph({
@@ -207,7 +207,7 @@ test("INT-11: an answer is read with its type; a wrong type is refused, and befo
   assert.deepEqual(read.at(-1), { value: 7 });
 });
 
-test("INT-12: a continuation is read back with its type, fails the vertex when it is another, and is undefined when there is none", async () => {
+test("a continuation is read back with its type, fails the vertex when it is another, and is undefined when there is none (INT-12)", async () => {
   const lab = new Lab();
   const read: unknown[] = [];
   const graph = (schema: z.ZodType) =>
@@ -229,7 +229,7 @@ test("INT-12: a continuation is read back with its type, fails the vertex when i
   assert.deepEqual(read, [undefined, { value: { cursor: 3 } }]);
 });
 
-test("INT-14: the info null is an info, no info is none, live and read back", async () => {
+test("the info null is an info, no info is none, live and read back (INT-14)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["none", "null"] },
@@ -246,7 +246,7 @@ test("INT-14: the info null is an info, no info is none, live and read back", as
   }
 });
 
-test("INT-18: a wait has an info and no failure, a failed vertex a failure and neither info nor continuation", async () => {
+test("a wait has an info and no failure, a failed vertex a failure and neither info nor continuation (INT-18)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     start: { body: () => 0, to: ["a", "b"] },

@@ -20,7 +20,7 @@ const single = (vertex: VertexOf<Notes>) => graphOf<Notes>({ vertices: { v: vert
 const never = () => new Promise(() => {});
 const Answer = defineWait("answer", z.unknown());
 
-test("O3: an attempt ends at its timeout, not before, and its own signal alone is aborted with the timeout", async () => {
+test("an attempt ends at its timeout, not before, and its own signal alone is aborted with the timeout (O3)", async () => {
   const signals: AbortSignal[] = [];
   const e = engine(graphOf<Notes>({
     vertices: {
@@ -46,7 +46,7 @@ test("O3: an attempt ends at its timeout, not before, and its own signal alone i
   assert.deepEqual([signals[0]!.aborted, first.aborted, second.aborted], [false, true, false]);
 });
 
-test("O3: a body that ignores its timeout is abandoned at once; its late success is ignored and reported", async () => {
+test("a body that ignores its timeout is abandoned at once; its late success is ignored and reported (O3)", async () => {
   const late = gate<string>();
   const e = engine(single({
     timeout: "1s",
@@ -65,7 +65,7 @@ test("O3: a body that ignores its timeout is abandoned at once; its late success
   assert.equal(e.warnings[0]!.fields.vertexId, "v");
 });
 
-test("O3: what an abandoned body still does is ignored: its once, waits, events and later calls", async () => {
+test("what an abandoned body still does is ignored: its once, waits, events and later calls (O3)", async () => {
   const late = gate();
   const after: string[] = [];
   const emitted: unknown[] = [];
@@ -122,7 +122,7 @@ test("O3: what an abandoned body still does is ignored: its once, waits, events 
   assert.equal((await e.runner.waits()).rows.length, 1);
 });
 
-test("O3: the total counts attempts and backoff from the first attempt, and ends the retries", async () => {
+test("the total counts attempts and backoff from the first attempt, and ends the retries (O3)", async () => {
   const e = engine(single({
     timeout: { total: "10s" },
     retry: { maxAttempts: 100, backoff: { initial: "3s", factor: 1 } },
@@ -138,7 +138,7 @@ test("O3: the total counts attempts and backoff from the first attempt, and ends
   assert.equal(((error.cause as Error).cause as Error).message, "attempt 4");
 });
 
-test("O3: the total ends a running attempt, also one with time left of its own", async () => {
+test("the total ends a running attempt, also one with time left of its own (O3)", async () => {
   const e = engine(single({
     timeout: { attempt: "4s", total: "10s" },
     retry: { maxAttempts: 100 },
@@ -150,7 +150,7 @@ test("O3: the total ends a running attempt, also one with time left of its own",
   assert.equal((failures[0]!.error.cause as VertexTimeoutError).scope, "total");
 });
 
-test("O3: the total excludes waits and time without an owner, in process and over restarts", async () => {
+test("the total excludes waits and time without an owner, in process and over restarts (O3)", async () => {
   const work = (ctx: TaskContext, ms: number) =>
     new Promise<void>((done) => e.clock.wakeAt(e.clock.now() + ms, done)).then(() => ctx.attempt);
   const e = engine(single({
@@ -168,7 +168,7 @@ test("O3: the total excludes waits and time without an owner, in process and ove
   assert.equal(completed(await e.restart().resume(run.runId, { payload: 1 })).state.out, "done");
 });
 
-test("O3: the total that earlier runs of the body used up is not given again after an answer", async () => {
+test("the total that earlier runs of the body used up is not given again after an answer (O3)", async () => {
   const e = engine(single({
     timeout: { total: "10s" },
     run: async (_input, ctx) => {
@@ -183,7 +183,7 @@ test("O3: the total that earlier runs of the body used up is not given again aft
   assert.equal(e.clock.now() - began, 4_000);
 });
 
-test("O3: the total excludes queueing", async () => {
+test("the total excludes queueing (O3)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       start: { to: ["a", "b"] },
@@ -197,7 +197,7 @@ test("O3: the total excludes queueing", async () => {
   completed(await e.run(notes(), { concurrency: 1 }));
 });
 
-test("O3: the total is counted afresh after a failed vertex is resumed", async () => {
+test("the total is counted afresh after a failed vertex is resumed (O3)", async () => {
   const e = engine(single({
     timeout: { total: "10s" },
     retry: { maxAttempts: 100, backoff: { initial: "4s", factor: 1 } },
@@ -209,7 +209,7 @@ test("O3: the total is counted afresh after a failed vertex is resumed", async (
   assert.equal(e.ran(), 6);
 });
 
-test("O3: the total is per item", async () => {
+test("the total is per item (O3)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
       m: {
@@ -223,7 +223,7 @@ test("O3: the total is per item", async () => {
   assert.deepEqual(completed(await e.run(notes(), { concurrency: 1 })).state.out, [6_000, 7_000, 8_000]);
 });
 
-test("O3: the total survives a crash: backoff that was recorded is counted", async () => {
+test("the total survives a crash: backoff that was recorded is counted (O3)", async () => {
   const e = engine(single({
     timeout: { total: "10s" },
     retry: { maxAttempts: 100, backoff: { initial: "4s", factor: 1 } },
@@ -237,7 +237,7 @@ test("O3: the total survives a crash: backoff that was recorded is counted", asy
   assert.deepEqual([e.ran(), failures[0]!.failure.phase], [3, "timeout"]);
 });
 
-test("O3: a wait is not ended by the timeout of the attempt that opened it", async () => {
+test("a wait is not ended by the timeout of the attempt that opened it (O3)", async () => {
   const e = engine(single({ timeout: "1s", waits: [Answer], run: (_input, ctx) => ctx.waitFor(Answer) }));
   const { run, waits } = interrupted(await e.run(notes()), "awaiting");
   await e.clock.advance("1d");

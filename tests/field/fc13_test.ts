@@ -106,7 +106,7 @@ const SWALLOWS: Readonly<Record<string, (ask: () => unknown) => Promise<unknown>
 
 for (const [how, swallow] of Object.entries(SWALLOWS)) {
   for (const [what, ask] of Object.entries(ASKS)) {
-    test(`FC-13, T5: ${what} swallowed by ${how} still pauses, and the fallback is never committed`, async () => {
+    test(`${what} swallowed by ${how} still pauses, and the fallback is never committed (FC-13, T5)`, async () => {
       const lab = new Lab();
       const graph = lab.graph({
         a: { waits: [Ok], retry: { maxAttempts: 3 }, body: (ctx) => swallow(() => ask(ctx)), to: "b" },
@@ -156,7 +156,7 @@ const CALLS: Readonly<Record<string, (ctx: TaskContext) => unknown>> = {
 };
 
 for (const [name, call] of Object.entries(CALLS)) {
-  test(`FC-13, T5: ${name} called after the body has settled throws at once and records nothing`, async () => {
+  test(`${name} called after the body has settled throws at once and records nothing (FC-13, T5)`, async () => {
     const lab = new Lab();
     let kept: TaskContext | undefined;
     const graph = lab.graph({

@@ -80,7 +80,7 @@ async function told(
   return { first: first!.revision, second: second!.revision, end: await revisionOf(runner(), "p") };
 }
 
-test("FC-25: a fork at every revision of a run goes on with its subgraph where that stood: nothing that was done is done again, what was answered is not asked again, what came later is", async () => {
+test("a fork at every revision of a run goes on with its subgraph where that stood: nothing that was done is done again, what was answered is not asked again, what came later is (FC-25)", async () => {
   const o = office();
   const { lab, runner, children, childOf } = o;
   const { first, second, end } = await told(o);
@@ -135,7 +135,7 @@ test("FC-25: a fork at every revision of a run goes on with its subgraph where t
   assert.deepEqual([await stored(lab.store, "p"), await stored(lab.store, childOf("p"))], before);
 });
 
-test("FC-25: an answer that was accepted and not recorded yet is kept, and one that expired is not waited for again", async () => {
+test("an answer that was accepted and not recorded yet is kept, and one that expired is not waited for again (FC-25)", async () => {
   for (const end of ["answered", "expired"] as const) {
     const lab = new Lab();
     const home = house(lab);
@@ -169,7 +169,7 @@ test("FC-25: an answer that was accepted and not recorded yet is kept, and one t
   }
 });
 
-test("FC-25: a fork of a record that a sibling wrote finds the subgraph as far as it was then, although it is at work", async () => {
+test("a fork of a record that a sibling wrote finds the subgraph as far as it was then, although it is at work (FC-25)", async () => {
   const lab = new Lab();
   const home = house(lab);
   const gates = [gate(), gate(), gate()];
@@ -208,7 +208,7 @@ test("FC-25: a fork of a record that a sibling wrote finds the subgraph as far a
   assert.equal((await lab.drive(handle.result())).status, "completed");
 });
 
-test("FC-25: forks of forks, worked on or not, go on with the subgraph as well, also when every source is purged", async () => {
+test("forks of forks, worked on or not, go on with the subgraph as well, also when every source is purged (FC-25)", async () => {
   const o = office();
   const { lab, runner, children, childOf } = o;
   const { first, second } = await told(o);
@@ -233,7 +233,7 @@ test("FC-25: forks of forks, worked on or not, go on with the subgraph as well, 
   ]);
 });
 
-test("FC-25: a fork of a run that was cancelled, with its subgraph, goes on where both stood before", async () => {
+test("a fork of a run that was cancelled, with its subgraph, goes on where both stood before (FC-25)", async () => {
   const o = office();
   const { lab, runner } = o;
   const paused = interrupted(await lab.drive(runner().run(INPUT, { runId: "p" })));

@@ -12,7 +12,7 @@ import { chainOf, completed, engine, graphOf, interrupted, notes } from "../supp
 
 // What the random tests of this folder have found, each made small.
 
-test("I3, D5: a map vertex whose each failed goes on when each has been mended", async () => {
+test("a map vertex whose each failed goes on when each has been mended (I3, D5)", async () => {
   let mended = false;
   const e = engine(graphOf({
     vertices: {
@@ -32,7 +32,7 @@ test("I3, D5: a map vertex whose each failed goes on when each has been mended",
   assert.equal(e.ran("a"), 2);
 });
 
-test("E5: failures are listed in ascending vertex id and item, whoever failed first", async () => {
+test("failures are listed in ascending vertex id and item, whoever failed first (E5)", async () => {
   const e = engine(graphOf({
     vertices: {
       start: { to: ["b", "a"] },
@@ -60,7 +60,7 @@ test("E5: failures are listed in ascending vertex id and item, whoever failed fi
   ]);
 });
 
-test("D5, C4: a run paused by an each that gives other items than before can be resumed once each is mended", async () => {
+test("a run paused by an each that gives other items than before can be resumed once each is mended (D5, C4)", async () => {
   let broken = true;
   let items = [1, 2];
   const e = engine(graphOf({
@@ -85,7 +85,7 @@ test("D5, C4: a run paused by an each that gives other items than before can be 
   assert.deepEqual([e.ran("a", 0), e.ran("a", 1)], [1, 2]);
 });
 
-test("E5, E8: a map vertex of which every item is done is reduced again on resume without asking each", async () => {
+test("a map vertex of which every item is done is reduced again on resume without asking each (E5, E8)", async () => {
   let asked = 0;
   let broken = true;
   const e = engine(graphOf({
@@ -133,7 +133,7 @@ for (
     "out of place": ([first, second, third, ...more]) => [first!, third!, second!, ...more],
   })
 ) {
-  test(`C4: a history in which a record is ${what} is refused by every call that reads it`, async () => {
+  test(`a history in which a record is ${what} is refused by every call that reads it (C4)`, async () => {
     const e = engine(chainOf("a", "b", "c", "d"));
     const { run } = completed(await e.run(notes()));
     const store: Store = {
@@ -151,7 +151,7 @@ for (
   });
 }
 
-test("C4, LOD-18: an outcome of a map vertex that names no item is refused, instead of a run that never ends", async () => {
+test("an outcome of a map vertex that names no item is refused, instead of a run that never ends (C4, LOD-18)", async () => {
   const e = engine(graphOf({
     vertices: { a: { each: () => [1, 2], run: (item, ctx) => item === 2 ? ctx.interrupt() : item } },
   }));
@@ -163,7 +163,7 @@ test("C4, LOD-18: an outcome of a map vertex that names no item is refused, inst
   await assert.rejects(e.resume(run.runId), { name: "CheckpointDecodeError", message: /names no item/ });
 });
 
-test("D5: an each that fails while an item waits for its next attempt pauses the run at once", async () => {
+test("an each that fails while an item waits for its next attempt pauses the run at once (D5)", async () => {
   let broken = false;
   const graph = graphOf({
     vertices: {
@@ -195,7 +195,7 @@ test("D5: an each that fails while an item waits for its next attempt pauses the
   assert.deepEqual(completed(await other.resume(run.runId)).state.log, ["a=1,2"]);
 });
 
-test("D5, I1: an each that fails under a route closes the waits of its items", async () => {
+test("an each that fails under a route closes the waits of its items (D5, I1)", async () => {
   let broken = false;
   const graph = graphOf({
     vertices: {
@@ -223,7 +223,7 @@ test("D5, I1: an each that fails under a route closes the waits of its items", a
   assert.deepEqual((await e.runner.waits()).rows, []);
 });
 
-test("I2, T2: an answer that is recorded while the body opens the next of that name stays the answer", async () => {
+test("an answer that is recorded while the body opens the next of that name stays the answer (I2, T2)", async () => {
   const Verdict = defineWait("verdict", z.string());
   const clock = new VirtualClock();
   const store = aroundStore(memoryStore(), async (call) => {

@@ -1,3 +1,4 @@
+// Runs on deno by default: no runtime decides what the source looks like.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import ts from "typescript";

@@ -82,7 +82,7 @@ test("a run that works for another one takes answers from its caller alone, and 
   assert.deepEqual([done.status, done.state.out.a], ["completed", true]);
 });
 
-test("I2: what the caller hands down counts however late it comes; nothing expires before the caller says so", async () => {
+test("what the caller hands down counts however late it comes; nothing expires before the caller says so (I2)", async () => {
   for (const end of ["answers", "expired"] as const) {
     const { lab, caller, called } = await office();
     const runner = called(asking(lab, "1h"));
@@ -160,7 +160,7 @@ async function family() {
   return { lab, callers, busy, aborts, statuses };
 }
 
-test("O5: cancelling a run cancels the runs that work for it, at work or not, however deep", async () => {
+test("cancelling a run cancels the runs that work for it, at work or not, however deep (O5)", async () => {
   const { lab, callers, busy, aborts, statuses } = await family();
   await lab.drive(callers.cancel("p", "enough"));
   assert.deepEqual(await statuses(), Array(4).fill("cancelled"));
@@ -169,7 +169,7 @@ test("O5: cancelling a run cancels the runs that work for it, at work or not, ho
   assert.match((await callers.status("c11")).cancelReason!, /called it was cancelled/);
 });
 
-test("O5: a run that its deadline ends takes with it what works for it", async () => {
+test("a run that its deadline ends takes with it what works for it (O5)", async () => {
   const { lab, caller, called } = await office();
   const runner = called(asking(lab));
   const ending = lab.engine(lab.graph({ v: { body: () => gate().promise } }, { id: "ending" }));
@@ -179,7 +179,7 @@ test("O5: a run that its deadline ends takes with it what works for it", async (
   assert.equal((await runner.status("c")).status, "cancelled");
 });
 
-test("O5: cancelling again finishes what a crash has left", async () => {
+test("cancelling again finishes what a crash has left (O5)", async () => {
   const { lab, caller, called, callers } = await office();
   const runner = called(asking(lab));
   await lab.drive(callers.cancel("p"));
@@ -188,7 +188,7 @@ test("O5: cancelling again finishes what a crash has left", async () => {
   assert.equal((await runner.status("c")).status, "cancelled");
 });
 
-test("O5: what had completed for a cancelled run stays completed, and its neighbours are left alone", async () => {
+test("what had completed for a cancelled run stays completed, and its neighbours are left alone (O5)", async () => {
   const { lab, caller, called, callers } = await office();
   const runner = called(lab.graph({ a: { body: () => 1 } }));
   const asks = called(asking(lab));
@@ -202,7 +202,7 @@ test("O5: what had completed for a cancelled run stays completed, and its neighb
   ]);
 });
 
-test("H4: a run is purged with all that work for it, so that one begun anew under its id finds nothing old", async () => {
+test("a run is purged with all that work for it, so that one begun anew under its id finds nothing old (H4)", async () => {
   const { lab, callers, statuses, busy } = await family();
   await lab.drive(callers.cancel("p"));
   await lab.drive(busy);
@@ -213,7 +213,7 @@ test("H4: a run is purged with all that work for it, so that one begun anew unde
   await assert.rejects(statuses());
 });
 
-test("H2: a fork of a run that works for another one is a run of its own", async () => {
+test("a fork of a run that works for another one is a run of its own (H2)", async () => {
   const { lab, caller, called, callers } = await office();
   const runner = called(asking(lab));
   const { run } = await lab.drive(runner.run(INPUT, { runId: "c", caller, tags: ["mine"] }));

@@ -26,7 +26,7 @@ function hanging(lab: Lab, seen: { readonly name: string; readonly at: number }[
   });
 }
 
-test("O5, I2: a run at work in another process is cancelled within its poll of 1 s, and its result is no error", async () => {
+test("a run at work in another process is cancelled within its poll of 1 s, and its result is no error (O5, I2)", async () => {
   const lab = new Lab();
   const seen: { readonly name: string; readonly at: number }[] = [];
   const graph = hanging(lab, seen);
@@ -45,7 +45,7 @@ test("O5, I2: a run at work in another process is cancelled within its poll of 1
   assert.equal(lab.clock.pending, 0);
 });
 
-test("O5, I2: from the moment that the mailbox asks for it, answers are refused, also before the owner has looked", async () => {
+test("from the moment that the mailbox asks for it, answers are refused, also before the owner has looked (O5, I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 1, to: ["a", "b"] },
@@ -70,7 +70,7 @@ test("O5, I2: from the moment that the mailbox asks for it, answers are refused,
   assert.deepEqual(events.filter((e) => e === "resolved"), []);
 });
 
-test("O5, O1: a run whose owner is dead is cancelled by whoever cancels it once the lease is over", async () => {
+test("a run whose owner is dead is cancelled by whoever cancels it once the lease is over (O5, O1)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const dying = mortal(lab.store);
@@ -91,7 +91,7 @@ test("O5, O1: a run whose owner is dead is cancelled by whoever cancels it once 
   );
 });
 
-test("O5, O1: an owner frozen past its lease whose run was cancelled meanwhile appends and starts nothing, and ends without an error", async () => {
+test("an owner frozen past its lease whose run was cancelled meanwhile appends and starts nothing, and ends without an error (O5, O1)", async () => {
   const lab = new Lab();
   const held = gate<number>();
   const graph = lab.graph({
@@ -113,7 +113,7 @@ test("O5, O1: an owner frozen past its lease whose run was cancelled meanwhile a
   assert.deepEqual([(await other.status("r")).revision, lab.count("b")], [revision, 0]);
 });
 
-test("LIM-20, LIM-21: an owner that lost its run to somebody who did not cancel it, or cannot read who, says that it lost it", async () => {
+test("an owner that lost its run to somebody who did not cancel it, or cannot read who, says that it lost it (LIM-20, LIM-21)", async () => {
   for (const unreadable of [false, true]) {
     const lab = new Lab();
     const held = gate<number>();
@@ -138,7 +138,7 @@ test("LIM-20, LIM-21: an owner that lost its run to somebody who did not cancel 
   }
 });
 
-test("O5: an owner that cannot look is not waited for longer than a lease: no other end is possible any more", async () => {
+test("an owner that cannot look is not waited for longer than a lease: no other end is possible any more (O5)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const owner = freezable(lab.store);
@@ -163,7 +163,7 @@ test("O5: an owner that cannot look is not waited for longer than a lease: no ot
   assert.deepEqual([result.status, result.run.cancelReason], ["cancelled", "why"]);
 });
 
-test("O5: whoever claims a run whose owner died before it could take in a cancellation takes it in and runs nothing", async () => {
+test("whoever claims a run whose owner died before it could take in a cancellation takes it in and runs nothing (O5)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const dying = mortal(lab.store);
@@ -181,7 +181,7 @@ test("O5: whoever claims a run whose owner died before it could take in a cancel
   assert.deepEqual([result.status, result.run.cancelReason, lab.count("a")], ["cancelled", "first", 1]);
 });
 
-test("O5: the reason that was first stays, when another process cancels again, and when that one records it", async () => {
+test("the reason that was first stays, when another process cancels again, and when that one records it (O5)", async () => {
   for (const dies of [false, true]) {
     const lab = new Lab();
     const graph = hanging(lab);
@@ -201,7 +201,7 @@ test("O5: the reason that was first stays, when another process cancels again, a
   }
 });
 
-test("O5: a cancellation that finds another one in the mailbox, asked for a moment before, leaves it there", async () => {
+test("a cancellation that finds another one in the mailbox, asked for a moment before, leaves it there (O5)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const owner = freezable(lab.store);
@@ -223,7 +223,7 @@ test("O5: a cancellation that finds another one in the mailbox, asked for a mome
   assert.deepEqual([a, b], Array(2).fill({ runId: "r", status: "cancelled", reason: "first" }));
 });
 
-test("I2, O5: a run that is let go of while it is about to be asked is cancelled by its record, and nobody is asked", async () => {
+test("a run that is let go of while it is about to be asked is cancelled by its record, and nobody is asked (I2, O5)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   const stop = new AbortController();
@@ -242,7 +242,7 @@ test("I2, O5: a run that is let go of while it is about to be asked is cancelled
   assert.deepEqual(written, ["append"]);
 });
 
-test("O6: the record of a cancellation by a process whose clock is behind is no older than the one before it", async () => {
+test("the record of a cancellation by a process whose clock is behind is no older than the one before it (O6)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: (ctx) => ctx.interrupt() } });
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
@@ -263,7 +263,7 @@ test("O6: the record of a cancellation by a process whose clock is behind is no 
   assert.deepEqual([cancelledAt, updatedAt], [run.updatedAt, run.updatedAt]);
 });
 
-test("O5: of many processes that cancel one run at once all are told the same, and one record says so", async () => {
+test("of many processes that cancel one run at once all are told the same, and one record says so (O5)", async () => {
   for (const atWork of [true, false]) {
     const lab = new Lab();
     const graph = atWork ? hanging(lab) : lab.graph({ a: { body: (ctx) => ctx.interrupt() } });
@@ -282,7 +282,7 @@ test("O5: of many processes that cancel one run at once all are told the same, a
   }
 });
 
-test("E1, O5: whoever follows a run by its start gets its cancellation as the result, and can cancel it", async () => {
+test("whoever follows a run by its start gets its cancellation as the result, and can cancel it (E1, O5)", async () => {
   const lab = new Lab();
   const graph = hanging(lab);
   await lab.engine(graph).start(INPUT, { runId: "r" });
@@ -302,7 +302,7 @@ function failing(store: Store): { readonly store: Store; fail: boolean } {
   return state;
 }
 
-test("LIM-16, HKS-18: a store that fails makes cancel fail with its error; nothing is told, and the run is as it was", async () => {
+test("a store that fails makes cancel fail with its error; nothing is told, and the run is as it was (LIM-16, HKS-18)", async () => {
   for (const atWork of [true, false]) {
     const lab = new Lab();
     const graph = atWork ? hanging(lab) : lab.graph({ a: { body: (ctx) => ctx.interrupt() } });
@@ -325,7 +325,7 @@ test("LIM-16, HKS-18: a store that fails makes cancel fail with its error; nothi
   }
 });
 
-test("I2, O5: of an answer and a cancellation at one instant both may win, but what was accepted is recorded and nothing runs", async () => {
+test("of an answer and a cancellation at one instant both may win, but what was accepted is recorded and nothing runs (I2, O5)", async () => {
   const outcomes = new Set<string>();
   for (let seed = 0; seed < 12; seed++) {
     const lab = new Lab();

@@ -7,7 +7,7 @@ import type { AnswerError, Runner } from "../../mod.ts";
 import { gate, INPUT, interrupted, Lab, openId, recorder } from "../waits/lab.ts";
 import { finish, Ok, revisionWith, story, told } from "./story.ts";
 
-test("H2: a fork of the end of a completed run is completed, with nothing to wake", async () => {
+test("a fork of the end of a completed run is completed, with nothing to wake (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: { body: () => 1 } }));
   const { run } = await lab.drive(runner.run(INPUT));
@@ -21,7 +21,7 @@ test("H2: a fork of the end of a completed run is completed, with nothing to wak
   assert.deepEqual(await lab.store.wakes(Number.MAX_SAFE_INTEGER, 10), []);
 });
 
-test("H2: a fork of a running step keeps what was done and every once; the rest runs again, with another key", async () => {
+test("a fork of a running step keeps what was done and every once; the rest runs again, with another key (H2)", async () => {
   const lab = new Lab();
   const keys = new Set<string>();
   const held = gate();
@@ -53,7 +53,7 @@ test("H2: a fork of a running step keeps what was done and every once; the rest 
   assert.equal((await runner.status("src")).status, "running");
 });
 
-test("H2: failed attempts up to the point count on in the fork, which does not wait out the backoff", async () => {
+test("failed attempts up to the point count on in the fork, which does not wait out the backoff (H2)", async () => {
   const lab = new Lab();
   const attempts: number[] = [];
   const graph = lab.graph({
@@ -79,7 +79,7 @@ test("H2: failed attempts up to the point count on in the fork, which does not w
   assert.deepEqual([attempts, lab.clock.now()], [[1, 2, 3], from]);
 });
 
-test("H2, T2: results of waits up to the point keep their order; what was open opens anew with a new due time", async () => {
+test("results of waits up to the point keep their order; what was open opens anew with a new due time (H2, T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -112,7 +112,7 @@ test("H2, T2: results of waits up to the point keep their order; what was open o
   assert.deepEqual(done.state.out.a, ["timer", "late"]);
 });
 
-test("H2, T2: an opening that a later, answered one had closed stays closed in the fork", async () => {
+test("an opening that a later, answered one had closed stays closed in the fork (H2, T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -136,7 +136,7 @@ test("H2, T2: an opening that a later, answered one had closed stays closed in t
   assert.equal((await finish(lab, runner, runId)).state.out.a, "second");
 });
 
-test("H2: an answer that the source has accepted is part of its newest revision, and of no earlier one", async () => {
+test("an answer that the source has accepted is part of its newest revision, and of no earlier one (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(story(lab));
   const paused = await lab.drive(runner.run(INPUT, { runId: "src" }));
@@ -147,7 +147,7 @@ test("H2: an answer that the source has accepted is part of its newest revision,
   assert.equal(interrupted(await finish(lab, runner, earlier.runId)).reason, "awaiting");
 });
 
-test("H2: an answer that was accepted after a revision is not part of it, although its wait was open then", async () => {
+test("an answer that was accepted after a revision is not part of it, although its wait was open then (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(story(lab));
   const paused = await lab.drive(runner.run(INPUT, { runId: "src" }));
@@ -159,7 +159,7 @@ test("H2: an answer that was accepted after a revision is not part of it, althou
   assert.equal(interrupted(await finish(lab, runner, newest.runId)).state.out.b, "posted");
 });
 
-test("H2, I2: a wait whose answer the code had refused has the later one in the fork", async () => {
+test("a wait whose answer the code had refused has the later one in the fork (H2, I2)", async () => {
   const lab = new Lab();
   let refused = "";
   const Picky = defineWait("picky", z.string().refine((value) => value !== refused));
@@ -173,7 +173,7 @@ test("H2, I2: a wait whose answer the code had refused has the later one in the 
   assert.equal((await finish(lab, runner, runId)).state.out.a, "second");
 });
 
-test("H2, I2: ids of the source's waits are foreign in a fork, also those of vertices that were done", async () => {
+test("ids of the source's waits are foreign in a fork, also those of vertices that were done (H2, I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 1, to: ["a", "b"] },
@@ -193,7 +193,7 @@ test("H2, I2: ids of the source's waits are foreign in a fork, also those of ver
   }
 });
 
-test("H2, E8: a fork of a halted run lifts the halt, and routes by the state that it was given", async () => {
+test("a fork of a halted run lifts the halt, and routes by the state that it was given (H2, E8)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -212,7 +212,7 @@ test("H2, E8: a fork of a halted run lifts the halt, and routes by the state tha
   assert.deepEqual([done.status, done.state.out, lab.count("a")], ["completed", { a: 1, b: 2 }, 1]);
 });
 
-test("H2, O5: a fork of a cancelled run goes on where that was cancelled; it has no deadline", async () => {
+test("a fork of a cancelled run goes on where that was cancelled; it has no deadline (H2, O5)", async () => {
   const lab = new Lab();
   const runner = lab.engine(story(lab));
   await lab.drive(runner.run(INPUT, { runId: "src", deadline: "1h" }));
@@ -226,7 +226,7 @@ test("H2, O5: a fork of a cancelled run goes on where that was cancelled; it has
   assert.equal((await runner.get("src")).status, "cancelled");
 });
 
-test("H2, E1: the same fork under the same id is the same run; another one under it, or a start, conflicts", async () => {
+test("the same fork under the same id is the same run; another one under it, or a start, conflicts (H2, E1)", async () => {
   const lab = new Lab();
   const { runner, failed } = await told(lab);
   const { revision } = failed.run;
@@ -244,7 +244,7 @@ test("H2, E1: the same fork under the same id is the same run; another one under
   assert.equal((await runner.status("f")).status, "completed");
 });
 
-test("H2: a fork is refused by type, and nothing is stored: unknown run or revision, no id, a state that the schema refuses", async () => {
+test("a fork is refused by type, and nothing is stored: unknown run or revision, no id, a state that the schema refuses (H2)", async () => {
   const lab = new Lab();
   const graph = new GraphBuilder({ id: "typed", schema: z.object({ n: z.number() }) })
     .addVertex({ id: "a", task: { execute: () => 1 }, select: (s) => s.n, reduce: (s) => void (s.n += 1) })
@@ -266,7 +266,7 @@ test("H2: a fork is refused by type, and nothing is stored: unknown run or revis
   await lab.fails(lab.engine(lab.graph({ a: { body: () => 1 } })).fork(runId, 0), "GraphMismatchError");
 });
 
-test("H2, D5: another state may not change the items of a map of which an outcome is kept; of one without it may", async () => {
+test("another state may not change the items of a map of which an outcome is kept; of one without it may (H2, D5)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     v: { body: () => 1, reduce: () => {}, to: "m" },
@@ -294,7 +294,7 @@ test("H2, D5: another state may not change the items of a map of which an outcom
   assert.deepEqual((await finish(lab, runner, runId)).state.out.m, ["only now"]);
 });
 
-test("H1, H2: the history of a fork begins with where it comes from, and its first claim tells its start", async () => {
+test("the history of a fork begins with where it comes from, and its first claim tells its start (H1, H2)", async () => {
   const lab = new Lab();
   const { runner, failed } = await told(lab);
   const { hooks, events } = recorder();

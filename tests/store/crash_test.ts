@@ -19,7 +19,7 @@ import { atEveryCommit, inLab, keysUnder, stopped } from "./crash_lab.ts";
 
 const LARGE = 1_700_000;
 
-test("STORE-5, S3: a record above one operation, stopped between any two commits, is there whole or not at all", async () => {
+test("a record above one operation, stopped between any two commits, is there whole or not at all (STORE-5, S3)", async () => {
   await inLab(async ({ dying, open, raw }) => {
     const reader = await open();
     const entry = (at: Position | null) =>
@@ -67,7 +67,7 @@ test("STORE-5, S3: a record above one operation, stopped between any two commits
   });
 });
 
-test("S3: the sweeper leaves young staging alone, removes old staging, and survives its own end", async () => {
+test("the sweeper leaves young staging alone, removes old staging, and survives its own end (S3)", async () => {
   await inLab(async ({ dying, open, raw }) => {
     const other = await open();
     const at = await push(other, "run", null);
@@ -83,7 +83,7 @@ test("S3: the sweeper leaves young staging alone, removes old staging, and survi
   });
 });
 
-test("S3: a slow writer whose staging was swept stages again and finishes, whenever the sweeper comes", async () => {
+test("a slow writer whose staging was swept stages again and finishes, whenever the sweeper comes (S3)", async () => {
   await inLab(async ({ open, raw }) => {
     const sweeper = await open();
     let swept = 0;
@@ -106,7 +106,7 @@ test("S3: a slow writer whose staging was swept stages again and finishes, whene
   });
 });
 
-test("S1, S3: rows that do not fit beside their record are there for every reader as soon as the record is", async () => {
+test("rows that do not fit beside their record are there for every reader as soon as the record is (S1, S3)", async () => {
   await inLab(async ({ dying, open }) => {
     const reader = await open();
     const opened = (runId: string) =>
@@ -138,7 +138,7 @@ test("S1, S3: rows that do not fit beside their record are there for every reade
   });
 });
 
-test("STORE-6, H4: a purge stopped between any two commits is finished by the next purge or the next beginning", async () => {
+test("a purge stopped between any two commits is finished by the next purge or the next beginning (STORE-6, H4)", async () => {
   await inLab(async ({ dying, open, raw }) => {
     const other = await open();
     const begin = async (runId: string) => {
@@ -190,7 +190,7 @@ test("STORE-6, H4: a purge stopped between any two commits is finished by the ne
   });
 });
 
-test("STORE-6: two purges of one run at once, and a beginning between them, lose nothing of the new run", async () => {
+test("two purges of one run at once, and a beginning between them, lose nothing of the new run (STORE-6)", async () => {
   await inLab(async ({ open, raw }) => {
     const other = await open();
     const opened = Array.from({ length: 250 }, (_, i) => waitRow("run", `w${i}`));
@@ -207,7 +207,7 @@ test("STORE-6: two purges of one run at once, and a beginning between them, lose
   });
 });
 
-test("STORE-3, STORE-6: a post that makes the first mailbox never reaches a later run of the same id", async () => {
+test("a post that makes the first mailbox never reaches a later run of the same id (STORE-3, STORE-6)", async () => {
   await inLab(async ({ open }) => {
     const other = await open();
     const { epoch } = await push(other, "run", null);
@@ -224,7 +224,7 @@ test("STORE-3, STORE-6: a post that makes the first mailbox never reaches a late
   });
 });
 
-test("O1: an owner that beats while it is being buried lives", async () => {
+test("an owner that beats while it is being buried lives (O1)", async () => {
   await inLab(async ({ open }) => {
     const owner = await open();
     await owner.owners.register("me", 1);

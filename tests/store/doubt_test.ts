@@ -51,7 +51,7 @@ async function loseAck({ commit }: CommitCall): Promise<never> {
 
 const BIG = 1_500_000;
 
-test("S2, FC-31, STORE-2: whatever acknowledgement is lost, every write of the store succeeds once", async () => {
+test("whatever acknowledgement is lost, every write of the store succeeds once (S2, FC-31, STORE-2)", async () => {
   await withFaults(async ({ store, faults }) => {
     faults.commit = loseAck;
     await store.owners.register("me", 1);
@@ -91,7 +91,7 @@ test("S2, FC-31, STORE-2: whatever acknowledgement is lost, every write of the s
   });
 });
 
-test("S2, STR-20: a commit that fails for good is a StoreError that wraps the driver's, not a conflict", async () => {
+test("a commit that fails for good is a StoreError that wraps the driver's, not a conflict (S2, STR-20)", async () => {
   await withFaults(async ({ store, faults }) => {
     const at = await push(store, "run", null);
     let tries = 0;
@@ -109,7 +109,7 @@ test("S2, STR-20: a commit that fails for good is a StoreError that wraps the dr
   });
 });
 
-test("S2, FC-31: a failure that wrote nothing is tried again under the same id, and the record is there once", async () => {
+test("a failure that wrote nothing is tried again under the same id, and the record is there once (S2, FC-31)", async () => {
   await withFaults(async ({ store, faults }) => {
     const at = await push(store, "run", null);
     faults.commit = (call) => call.n % 3 === 0 ? call.commit() : Promise.reject(new Error("timeout"));
@@ -118,7 +118,7 @@ test("S2, FC-31: a failure that wrote nothing is tried again under the same id, 
   });
 });
 
-test("FC-31: a no without a reason, because of an unrelated key, does not stop the run, but not for ever", async () => {
+test("a no without a reason, because of an unrelated key, does not stop the run, but not for ever (FC-31)", async () => {
   await withFaults(async ({ store, faults }) => {
     await store.owners.register("me", 1);
     let at = await push(store, "run", null, { writer: "me", owner: "me" });
@@ -140,7 +140,7 @@ test("FC-31: a no without a reason, because of an unrelated key, does not stop t
   });
 });
 
-test("FC-31, S3: 5, 11, 50 and 150 vertices use at most 10 checks, and a conflict is told from lost ownership", async () => {
+test("5, 11, 50 and 150 vertices use at most 10 checks, and a conflict is told from lost ownership (FC-31, S3)", async () => {
   await withFaults(async ({ store, faults }) => {
     let most = 0;
     faults.commit = (call) => {
@@ -187,7 +187,7 @@ test("FC-31, S3: 5, 11, 50 and 150 vertices use at most 10 checks, and a conflic
   });
 });
 
-test("S4: a locked file is waited for, in reads and in writes, and the caller sees nothing of it", async () => {
+test("a locked file is waited for, in reads and in writes, and the caller sees nothing of it (S4)", async () => {
   await withFaults(async ({ store, faults }) => {
     let calls = 0;
     let locked = 0;
@@ -211,7 +211,7 @@ test("S4: a locked file is waited for, in reads and in writes, and the caller se
   });
 });
 
-test("S4: a file that stays locked past the deadline is a StoreError that says so", async () => {
+test("a file that stays locked past the deadline is a StoreError that says so (S4)", async () => {
   await withFaults(async ({ store, faults }) => {
     const at = await push(store, "run", null);
     let tries = 0;
@@ -229,7 +229,7 @@ test("S4: a file that stays locked past the deadline is a StoreError that says s
   }, { lockDeadline: 60 });
 });
 
-test("STORE-8: an abort ends the wait for a locked file", async () => {
+test("an abort ends the wait for a locked file (STORE-8)", async () => {
   await withFaults(async ({ store, faults }) => {
     const at = await push(store, "run", null);
     const abort = new AbortController();
@@ -243,7 +243,7 @@ test("STORE-8: an abort ends the wait for a locked file", async () => {
   }, { lockDeadline: 3_600_000 });
 });
 
-test("S3: a step is one commit of two checks and two writes, and the tail of a run is two reads", async () => {
+test("a step is one commit of two checks and two writes, and the tail of a run is two reads (S3)", async () => {
   await withFaults(async ({ store, faults }) => {
     await store.owners.register("me", 1);
     let at = await push(store, "run", null, { writer: "me", owner: "me" });
@@ -270,7 +270,7 @@ test("S3: a step is one commit of two checks and two writes, and the tail of a r
   });
 });
 
-test("S3: what a long mailbox leaves behind is deleted with the write that replaces it", async () => {
+test("what a long mailbox leaves behind is deleted with the write that replaces it (S3)", async () => {
   await withFaults(async ({ store, kv }) => {
     let { mailbox, position } = await store.append(
       "run",
@@ -296,7 +296,7 @@ test("S3: what a long mailbox leaves behind is deleted with the write that repla
   });
 });
 
-test("S2: an append is judged by its own id first, then owner, head, previous owner and mailbox", () => {
+test("an append is judged by its own id first, then owner, head, previous owner and mailbox (S2)", () => {
   const at = { revision: 4, epoch: "e", token: "t" };
   const claim = {
     runId: "run",

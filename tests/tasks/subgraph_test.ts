@@ -117,7 +117,7 @@ test("Subgraph: a wait appears while other bodies of the run are at work, and it
   assert.deepEqual([lab.count("work"), lab.count("ask")], [1, 2]);
 });
 
-test("I2: an answer that was accepted in time reaches the run, however late it goes on; without one the wait expires there", async () => {
+test("an answer that was accepted in time reaches the run, however late it goes on; without one the wait expires there (I2)", async () => {
   for (const answered of [true, false]) {
     const { lab, home } = setup();
     const child = lab.graph({
@@ -222,7 +222,7 @@ test("Subgraph: backoff in the run is the vertex's sleep, and survives a restart
   assert.deepEqual(done.state.out.a, { c: 2 });
 });
 
-test("H4: a run that is begun anew under its old id begins what it calls anew", async () => {
+test("a run that is begun anew under its old id begins what it calls anew (H4)", async () => {
   const { lab, home } = setup();
   const child = lab.graph({ c: { body: () => lab.count("c") } }, { id: "child" });
   const parent = lab.graph({ a: nested(home, child) }, { id: "parent" });

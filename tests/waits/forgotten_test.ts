@@ -25,7 +25,7 @@ const bodies: Record<string, (ctx: TaskContext) => unknown> = {
 };
 
 for (const [how, run] of Object.entries(bodies)) {
-  test(`T5: a body that does not await its wait (${how}) fails naming the wait, and never commits what it returns`, async () => {
+  test(`a body that does not await its wait (${how}) fails naming the wait, and never commits what it returns (T5)`, async () => {
     const e = engine(
       graphOf({ vertices: { v: { waits: [Go], retry: { maxAttempts: 3 }, run: (_, ctx) => run(ctx) } } }),
     );

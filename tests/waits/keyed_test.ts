@@ -15,7 +15,7 @@ const PANEL: Spec = {
   },
 };
 
-test("T2: waits of one definition under keys of their own are open side by side and answered each on its own", async () => {
+test("waits of one definition under keys of their own are open side by side and answered each on its own (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: PANEL });
   const runner = lab.engine(graph);
@@ -43,7 +43,7 @@ test("T2: waits of one definition under keys of their own are open side by side 
   assert.deepEqual(third.state.out.a, { ann: false, bob: true, cy: true });
 });
 
-test("T2: opening a key again closes that one alone, and one without a key stands beside them", async () => {
+test("opening a key again closes that one alone, and one without a key stands beside them (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -66,7 +66,7 @@ test("T2: opening a key again closes that one alone, and one without a key stand
   assert.deepEqual(rows.map((row) => row.key ?? "").toSorted(), ["", "ann", "bob"]);
 });
 
-test("T6: waitId tells the id of a keyed wait before it is open; under another key it is another one", async () => {
+test("waitId tells the id of a keyed wait before it is open; under another key it is another one (T6)", async () => {
   const lab = new Lab();
   const ids: string[] = [];
   const graph = lab.graph({
@@ -84,7 +84,7 @@ test("T6: waitId tells the id of a keyed wait before it is open; under another k
   assert.deepEqual((await runner.waits()).rows.map((row) => row.waitId), [ids[0]]);
 });
 
-test("I2: an answer that the code refuses opens its own key again and leaves the others as they were", async () => {
+test("an answer that the code refuses opens its own key again and leaves the others as they were (I2)", async () => {
   const lab = new Lab();
   const panel = (schema: z.ZodType<unknown>) => {
     const wait = defineWait("review", schema);
@@ -106,7 +106,7 @@ test("I2: an answer that the code refuses opens its own key again and leaves the
   assert.deepEqual([done.status, done.state.out.a], ["completed", [1, 2, 2]]);
 });
 
-test("H2: a fork keeps the answers of keyed waits and asks for the others anew", async () => {
+test("a fork keeps the answers of keyed waits and asks for the others anew (H2)", async () => {
   const lab = new Lab();
   const runner = lab.engine(lab.graph({ a: PANEL }));
   const paused = interrupted(await lab.drive(runner.run(INPUT, { runId: "r" })));
@@ -119,7 +119,7 @@ test("H2: a fork keeps the answers of keyed waits and asks for the others anew",
   assert.deepEqual(forked.waits.map((w) => w.key), ["ann", "cy"]);
 });
 
-test("T2: a key that is no id fails the body by name", async () => {
+test("a key that is no id fails the body by name (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { waits: [Review], body: (ctx) => ctx.waitFor(Review, { key: "a/b" }) } });
   const result = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));

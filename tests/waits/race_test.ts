@@ -12,7 +12,7 @@ const WAITS = [Ok, Other];
 const race = (ctx: TaskContext, ms: Duration) =>
   Promise.race([ctx.waitFor(Ok), ctx.sleep("limit", ms).then(() => "timer")]);
 
-test("T2: a race of an answer against a timer is won by the answer when it comes first; the timer closes", async () => {
+test("a race of an answer against a timer is won by the answer when it comes first; the timer closes (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { waits: WAITS, body: (ctx) => race(ctx, "1h") } });
   const paused = interrupted(await lab.drive(lab.engine(graph).run(INPUT)));
@@ -29,7 +29,7 @@ test("T2: a race of an answer against a timer is won by the answer when it comes
   assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
 });
 
-test("T2: a race is won by the timer when it comes first; a later answer is refused as closed", async () => {
+test("a race is won by the timer when it comes first; a later answer is refused as closed (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { waits: WAITS, body: (ctx) => race(ctx, "1h") } });
   const paused = await lab.drive(lab.engine(graph).run(INPUT));
@@ -47,7 +47,7 @@ test("T2: a race is won by the timer when it comes first; a later answer is refu
 });
 
 for (const winner of ["timer", "answer"] as const) {
-  test(`T2: a race won by the ${winner} has that winner for ever, though the loser gets its result too and the body runs again in other processes`, async () => {
+  test(`a race won by the ${winner} has that winner for ever, though the loser gets its result too and the body runs again in other processes (T2)`, async () => {
     const lab = new Lab();
     const seen: unknown[] = [];
     const graph = lab.graph({
@@ -88,7 +88,7 @@ for (const winner of ["timer", "answer"] as const) {
   });
 }
 
-test("T2: a loop of races opens the next of each name every round, and every round has its own winner", async () => {
+test("a loop of races opens the next of each name every round, and every round has its own winner (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -126,7 +126,7 @@ test("T2: a loop of races opens the next of each name every round, and every rou
   assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
 });
 
-test("T2: results that come within one append are numbered by their time, then by name, whatever order they are asked in", async () => {
+test("results that come within one append are numbered by their time, then by name, whatever order they are asked in (T2)", async () => {
   const lab = new Lab();
   const order: string[][] = [];
   const graph = lab.graph({
@@ -159,7 +159,7 @@ test("T2: results that come within one append are numbered by their time, then b
   assert.equal(order.length, 1);
 });
 
-test("T2: Promise.all of waits opens all at once, pauses until the last result, and resolves with all", async () => {
+test("Promise.all of waits opens all at once, pauses until the last result, and resolves with all (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: { waits: WAITS, body: (ctx) => Promise.all([ctx.waitFor(Ok), ctx.waitFor(Other)]) },
@@ -175,7 +175,7 @@ test("T2: Promise.all of waits opens all at once, pauses until the last result, 
   assert.deepEqual([result.state.out.a, lab.count("a")], [["1", "2"], 3]);
 });
 
-test("T2: the n-th use of a name is its n-th opening; opening the next one closes the one before", async () => {
+test("the n-th use of a name is its n-th opening; opening the next one closes the one before (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -209,7 +209,7 @@ test("T2: the n-th use of a name is its n-th opening; opening the next one close
   assert.equal(result.state.out.a, "third");
 });
 
-test("T2: due times are fixed when a wait is first opened, however often the body runs again", async () => {
+test("due times are fixed when a wait is first opened, however often the body runs again (T2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {

@@ -9,7 +9,7 @@ const Ok = defineWait("ok", z.string());
 const Soon = defineWait("soon", z.string(), { deadline: "2h" });
 const WAITS = [Ok, Soon];
 
-test("T3: a wait that the vertex does not declare is a fault at once, named, without a retry; nothing is opened", async () => {
+test("a wait that the vertex does not declare is a fault at once, named, without a retry; nothing is opened (T3)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
     a: {
@@ -26,7 +26,7 @@ test("T3: a wait that the vertex does not declare is a fault at once, named, wit
   assert.ok(!(await recorded(runner, result.run.runId)).flat().includes("opened"));
 });
 
-test("T2: a recorded result resolves in the re-run of a body that asks for it in another way", async () => {
+test("a recorded result resolves in the re-run of a body that asks for it in another way (T2)", async () => {
   const lab = new Lab();
   const wrapped = async (ctx: TaskContext) => await (async () => await ctx.waitFor(Ok))();
   const graph = lab.graph({ a: { waits: WAITS, body: async (ctx) => ({ got: await wrapped(ctx) }) } });
@@ -43,7 +43,7 @@ for (
     ["the definition's", undefined, 7_200_000],
   ] as const
 ) {
-  test(`T2: a deadline given as ${what} expires the wait then and not before, with WaitExpiredError`, async () => {
+  test(`a deadline given as ${what} expires the wait then and not before, with WaitExpiredError (T2)`, async () => {
     const lab = new Lab();
     const graph = lab.graph({
       a: {
@@ -73,7 +73,7 @@ for (
 }
 
 for (const bad of [NaN, Infinity, -Infinity, ...["soon", "", "5 parsecs"] as never[], new Date(NaN)]) {
-  test(`O4: the duration ${JSON.stringify(String(bad))} is refused by sleep, waitFor and interrupt, though the body swallows it`, async () => {
+  test(`the duration ${JSON.stringify(String(bad))} is refused by sleep, waitFor and interrupt, though the body swallows it (O4)`, async () => {
     const lab = new Lab();
     const uses: Record<string, (ctx: TaskContext) => unknown> = {
       sleep: (ctx) => ctx.sleep("s", bad),
@@ -102,7 +102,7 @@ for (const bad of [NaN, Infinity, -Infinity, ...["soon", "", "5 parsecs"] as nev
 }
 
 for (const due of [0, -5, "-3h", new Date(0)] as const) {
-  test(`O4: a sleep of ${JSON.stringify(due)} is due now`, async () => {
+  test(`a sleep of ${JSON.stringify(due)} is due now (O4)`, async () => {
     const lab = new Lab();
     const start = lab.clock.now();
     const graph = lab.graph({ a: { body: (ctx) => ctx.sleep("s", due) } });
@@ -111,7 +111,7 @@ for (const due of [0, -5, "-3h", new Date(0)] as const) {
   });
 }
 
-test("T2: a result that comes while the body still runs drops the outcome of that body and runs it again at once", async () => {
+test("a result that comes while the body still runs drops the outcome of that body and runs it again at once (T2)", async () => {
   const lab = new Lab();
   const working = gate();
   const graph = lab.graph({
@@ -143,7 +143,7 @@ test("T2: a result that comes while the body still runs drops the outcome of tha
   assert.equal(events.filter((e) => e.type === "done").length, 1);
 });
 
-test("T2: an answer accepted elsewhere before the outcome of a body is durable drops that outcome and runs the body again", async () => {
+test("an answer accepted elsewhere before the outcome of a body is durable drops that outcome and runs the body again (T2)", async () => {
   const lab = new Lab();
   const working = gate();
   const graph = lab.graph({
@@ -173,7 +173,7 @@ test("T2: an answer accepted elsewhere before the outcome of a body is durable d
   assert.equal(events.filter((e) => e.type === "done").length, 1);
 });
 
-test("T2: a body that settles before its open wait could pause it is done, and the wait is closed with it", async () => {
+test("a body that settles before its open wait could pause it is done, and the wait is closed with it (T2)", async () => {
   const lab = new Lab();
   const ids: string[] = [];
   const graph = lab.graph({
@@ -192,7 +192,7 @@ test("T2: a body that settles before its open wait could pause it is done, and t
   await lab.fails(runner.answer(result.run.runId, ids[0]!, "x"), "AnswerError");
 });
 
-test("I1: an open wait is listed across runs and processes, with info, schema and deadline, and no longer once answered", async () => {
+test("an open wait is listed across runs and processes, with info, schema and deadline, and no longer once answered (I1)", async () => {
   const lab = new Lab();
   const Verdict = defineWait("verdict", z.object({ yes: z.boolean() }), { deadline: "3h" });
   const graph = lab.graph({
@@ -227,7 +227,7 @@ test("I1: an open wait is listed across runs and processes, with info, schema an
   assert.deepEqual([tombstone.open, tombstone.closed?.reason], [null, "answered"]);
 });
 
-test("T6: waitId names an opening before it opens, the same in every re-run and process, another for each n, name and run", async () => {
+test("waitId names an opening before it opens, the same in every re-run and process, another for each n, name and run (T6)", async () => {
   const lab = new Lab();
   const seen: string[][] = [];
   const graph = lab.graph({
@@ -259,7 +259,7 @@ test("T6: waitId names an opening before it opens, the same in every re-run and 
   assert.notEqual(seen.at(-1)![0], one);
 });
 
-test("T7: a FatalError is never retried; RetryLater sets the time of the next attempt", async () => {
+test("a FatalError is never retried; RetryLater sets the time of the next attempt (T7)", async () => {
   const lab = new Lab();
   const { FatalError, RetryLater } = await import("../../mod.ts");
   const start = lab.clock.now();

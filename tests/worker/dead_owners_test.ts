@@ -24,7 +24,7 @@ function hanging() {
   });
 }
 
-test("FC-03, O2: the run of a process that was killed is recovered by a worker within one lease of its last beat, and nothing else runs again", async () => {
+test("the run of a process that was killed is recovered by a worker within one lease of its last beat, and nothing else runs again (FC-03, O2)", async () => {
   const lab = new WorkerLab();
   const graph = hanging();
   const victim = await lab.serve(graph);
@@ -45,7 +45,7 @@ test("FC-03, O2: the run of a process that was killed is recovered by a worker w
   await heir.worker.stop(0);
 });
 
-test("FC-03: a run at work is never taken, by a scan in its own process or by a worker in another one, however long its body takes", async () => {
+test("a run at work is never taken, by a scan in its own process or by a worker in another one, however long its body takes (FC-03)", async () => {
   const lab = new WorkerLab();
   const open = gate();
   const graph = graphOf({ vertices: { v: { run: () => open.promise } } });
@@ -65,7 +65,7 @@ test("FC-03: a run at work is never taken, by a scan in its own process or by a 
 });
 
 for (const [name, by] of [["a day ahead", "24h"], ["a day behind", "-24h"]] as const) {
-  test(`O6, O2: a worker whose clock is ${name} takes no run from the living, and takes those of the dead`, async () => {
+  test(`a worker whose clock is ${name} takes no run from the living, and takes those of the dead (O6, O2)`, async () => {
     const lab = new WorkerLab();
     const open = gate();
     let first = true;
@@ -109,7 +109,7 @@ for (const [name, by] of [["a day ahead", "24h"], ["a day behind", "-24h"]] as c
   });
 }
 
-test("O6: a clock that is set an hour ahead or back under workers costs no run its owner, and none is done twice", async () => {
+test("a clock that is set an hour ahead or back under workers costs no run its owner, and none is done twice (O6)", async () => {
   for (const step of ["1h", "-1h"] as const) {
     const lab = new WorkerLab();
     const open = gate();
@@ -133,7 +133,7 @@ test("O6: a clock that is set an hour ahead or back under workers costs no run i
   }
 });
 
-test("O2: the runs of a dead process are found behind a thousand of versions that nobody here serves", async () => {
+test("the runs of a dead process are found behind a thousand of versions that nobody here serves (O2)", async () => {
   const lab = new WorkerLab();
   const forever = graphOf({ id: "foreign", vertices: { v: { run: () => new Promise(() => {}) } } });
   const graph = hanging();
@@ -151,7 +151,7 @@ test("O2: the runs of a dead process are found behind a thousand of versions tha
   await lab.end();
 });
 
-test("O1: a worker whose beats do not reach the store does not take itself for dead", async () => {
+test("a worker whose beats do not reach the store does not take itself for dead (O1)", async () => {
   const lab = new WorkerLab();
   const open = gate();
   const graph = graphOf({ vertices: { v: { run: () => open.promise } } });

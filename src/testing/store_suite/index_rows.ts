@@ -38,7 +38,7 @@ async function enlist(store: Store, to: CatalogRow): Promise<void> {
 /** Catalog, inbox and wakes. */
 export const indexCases: readonly StoreCase[] = [
   {
-    title: "S1: the catalog lists the newest created first, ties by id, whatever order they were written in",
+    title: "the catalog lists the newest created first, ties by id, whatever order they were written in (S1)",
     run: async ({ store }) => {
       for (const [runId, createdAt] of [["b", 10], ["a", 30], ["d", 20], ["c", 20], ["e", 9]] as const) {
         await enlist(store, catalogRow(runId, { createdAt }));
@@ -49,7 +49,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S1: the catalog filters by graph, status, reason and tag, each alone and all together",
+    title: "the catalog filters by graph, status, reason and tag, each alone and all together (S1)",
     run: async ({ store }) => {
       const rows = [
         catalogRow("1", { graphId: "g", status: "interrupted", reason: "awaiting", tags: ["x", "y"] }),
@@ -68,7 +68,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S1: a change of status moves the row, which is listed once and under the new status alone",
+    title: "a change of status moves the row, which is listed once and under the new status alone (S1)",
     run: async ({ store }) => {
       const from = catalogRow("run", { tags: ["keep", "drop"] });
       const at = await push(store, "run", null, { index: { catalog: { to: from } } });
@@ -95,7 +95,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S1: pages of the catalog join to the whole, with a filter that few rows pass too",
+    title: "pages of the catalog join to the whole, with a filter that few rows pass too (S1)",
     run: async ({ store }) => {
       for (let i = 0; i < 130; i++) {
         const tags = i % 7 === 0 ? ["seventh"] : [];
@@ -120,7 +120,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S1, STORE-7: a limit or cursor that no listing gave is refused",
+    title: "a limit or cursor that no listing gave is refused (S1, STORE-7)",
     run: async ({ store }) => {
       for (const limit of [0, -1, 1.5, NaN]) await rejects(store.list({ limit }), "STORE", { op: "list" });
       for (const cursor of ["", "x", "%", "[]", "[1]", encodeURIComponent('["a",1]')]) {
@@ -130,7 +130,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-1: an append that is refused changes no index row",
+    title: "an append that is refused changes no index row (STORE-1)",
     run: async ({ store }) => {
       const row = catalogRow("run");
       const at = await push(store, "run", null, { index: { catalog: { to: row } } });
@@ -157,7 +157,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "I1: open waits of all runs are listed oldest first, with everything that was kept of them",
+    title: "open waits of all runs are listed oldest first, with everything that was kept of them (I1)",
     run: async ({ store }) => {
       const row = waitRow("b", "w1", { openedAt: 5, item: 3, deadline: 99, body: bytes("what to answer") });
       await push(store, "b", null, { index: { opened: [row, waitRow("b", "w0", { openedAt: 7 })] } });
@@ -170,7 +170,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "I1: the inbox filters by run, graph and name, and its pages join to the whole",
+    title: "the inbox filters by run, graph and name, and its pages join to the whole (I1)",
     run: async ({ store }) => {
       for (const runId of ["a", "b", "c"]) {
         const opened = Array.from({ length: 40 }, (_, i) =>
@@ -197,7 +197,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "I1: a wait that an append closes leaves the inbox and is a tombstone with reason and revision",
+    title: "a wait that an append closes leaves the inbox and is a tombstone with reason and revision (I1)",
     run: async ({ store }) => {
       const at = await push(store, "run", null, {
         index: { opened: [waitRow("run", "w1"), waitRow("run", "w2")] },
@@ -223,7 +223,7 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "W1: wakes that are due are answered earliest first, and a run has one at most",
+    title: "wakes that are due are answered earliest first, and a run has one at most (W1)",
     run: async ({ store }) => {
       const wake = (runId: string, due: number): WakeRow => ({ runId, graphId: "g", graphVersion: "v", due });
       for (const [runId, due] of [["late", 300], ["b", 200], ["a", 200], ["soon", 100]] as const) {
@@ -246,7 +246,8 @@ export const indexCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "W1: wakes are read on from a row, also when it is gone, so that nobody's backlog hides another's",
+    title:
+      "wakes are read on from a row, also when it is gone, so that nobody's backlog hides another's (W1)",
     run: async ({ store }) => {
       const wake = (runId: string, due: number): WakeRow => ({ runId, graphId: "g", graphVersion: "v", due });
       const rows = [["a", 1], ["b", 1], ["c", 2], ["d", 2], ["e", 3]] as const;
@@ -264,7 +265,7 @@ export const indexCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-6, H4: a purge removes everything of a run, and a run begun anew under its id sees nothing of it",
+      "a purge removes everything of a run, and a run begun anew under its id sees nothing of it (STORE-6, H4)",
     run: async ({ store, second }) => {
       const wake = { runId: "run", graphId: "g", graphVersion: "v", due: 5 };
       await store.owners.register("me", 1);

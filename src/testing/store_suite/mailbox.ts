@@ -5,7 +5,7 @@ import { bytes, entryAt, freshId, push, rejects, type StoreCase, text, waitRow }
 /** The mailbox: one versioned value per run that decides what is decided once. */
 export const mailboxCases: readonly StoreCase[] = [
   {
-    title: "STORE-3, I2: an append and a post set the mailbox only while it has the version that they name",
+    title: "an append and a post set the mailbox only while it has the version that they name (STORE-3, I2)",
     run: async ({ store }) => {
       const { position, mailbox } = await store.append(
         "run",
@@ -44,7 +44,7 @@ export const mailboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-3: an append that leaves the mailbox alone demands nothing of it",
+    title: "an append that leaves the mailbox alone demands nothing of it (STORE-3)",
     run: async ({ store }) => {
       const { position, mailbox } = await store.append(
         "run",
@@ -62,7 +62,7 @@ export const mailboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-3: a post may make the first mailbox of a run, whose head moves beside it",
+    title: "a post may make the first mailbox of a run, whose head moves beside it (STORE-3)",
     run: async ({ store }) => {
       const at = await push(store, "run", null);
       const [posted] = await Promise.all([
@@ -79,7 +79,7 @@ export const mailboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-3, I2: of a post and an append at one version exactly one wins, 100 times",
+    title: "of a post and an append at one version exactly one wins, 100 times (STORE-3, I2)",
     run: async ({ store, second }) => {
       const other = await second();
       let { position, mailbox } = await store.append(
@@ -114,7 +114,7 @@ export const mailboxCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-2, STORE-3: a post repeated under its id succeeds again and changes nothing",
+    title: "a post repeated under its id succeeds again and changes nothing (STORE-2, STORE-3)",
     run: async ({ store }) => {
       const { epoch } = await push(store, "run", null);
       const entry = { postId: freshId("post"), epoch, mailbox: { version: null, value: bytes("1") } };
@@ -125,7 +125,7 @@ export const mailboxCases: readonly StoreCase[] = [
   },
   {
     title:
-      "I1, I2: a post closes waits and changes the wake in one step with the mailbox, or does nothing at all",
+      "a post closes waits and changes the wake in one step with the mailbox, or does nothing at all (I1, I2)",
     run: async ({ store }) => {
       const wake = { runId: "run", graphId: "graph", graphVersion: "v1", due: 5000 };
       const { position, mailbox } = await store.append(

@@ -5,7 +5,7 @@ import { bytes, entryAt, freshId, push, rejects, type StoreCase } from "./suppor
 /** Owners: who may append, and how the dead are told from the living. */
 export const ownerCases: readonly StoreCase[] = [
   {
-    title: "STORE-4, O1: an append needs the owner key of its writer, and without one nothing is written",
+    title: "an append needs the owner key of its writer, and without one nothing is written (STORE-4, O1)",
     run: async ({ store }) => {
       const fields = { runId: "run", owner: "me" };
       await rejects(
@@ -22,7 +22,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: burial is final: a buried owner can append nothing, beat no more and register no more",
+    title: "burial is final: a buried owner can append nothing, beat no more and register no more (O1)",
     run: async ({ store, second }) => {
       const other = await second();
       await store.owners.register("me", 1);
@@ -49,7 +49,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1, STORE-2: an append that succeeded before the burial is still told as a success",
+    title: "an append that succeeded before the burial is still told as a success (O1, STORE-2)",
     run: async ({ store }) => {
       await store.owners.register("me", 1);
       const entry = entryAt(null, { writer: "me", owner: "me" });
@@ -60,7 +60,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: an owner that has beaten since it was seen cannot be buried",
+    title: "an owner that has beaten since it was seen cannot be buried (O1)",
     run: async ({ store }) => {
       await store.owners.register("me", 1);
       const [seen] = await store.owners.list();
@@ -76,7 +76,7 @@ export const ownerCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-4, O1: a claim from a living owner is RunBusyError, from a buried or unknown one it succeeds",
+      "a claim from a living owner is RunBusyError, from a buried or unknown one it succeeds (STORE-4, O1)",
     run: async ({ store }) => {
       await store.owners.register("old", 1);
       await store.owners.register("new", 1);
@@ -92,7 +92,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: a replaced owner learns that it lost the run before it learns of the newer head",
+    title: "a replaced owner learns that it lost the run before it learns of the newer head (O1)",
     run: async ({ store }) => {
       await store.owners.register("old", 1);
       const at = await push(store, "run", null, { writer: "old", owner: "old" });
@@ -103,7 +103,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: an owner id registers once, and every registered owner is listed with its beat",
+    title: "an owner id registers once, and every registered owner is listed with its beat (O1)",
     run: async ({ store, second }) => {
       await store.owners.register("a", 10);
       await store.owners.register("b", 20);
@@ -121,7 +121,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: owned-by rows change with the record that changes the owner, and outlive a burial",
+    title: "owned-by rows change with the record that changes the owner, and outlive a burial (O1)",
     run: async ({ store }) => {
       await store.owners.register("me", 1);
       const own = { writer: "me", owner: "me", index: { owned: { to: "me" } } };
@@ -148,7 +148,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: a forgotten owner leaves no trace",
+    title: "a forgotten owner leaves no trace (O1)",
     run: async ({ store }) => {
       await store.owners.register("me", 1);
       await store.owners.register("other", 1);
@@ -169,7 +169,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "I2: a poke reaches its owner once, from any handle",
+    title: "a poke reaches its owner once, from any handle (I2)",
     run: async ({ store, second }) => {
       const other = await second();
       await store.owners.register("me", 1);
@@ -185,7 +185,7 @@ export const ownerCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "O1: of two that bury one owner and claim its run, exactly one gets the run",
+    title: "of two that bury one owner and claim its run, exactly one gets the run (O1)",
     run: async ({ store, second }) => {
       const other = await second();
       for (const id of ["dead", "x", "y"]) await store.owners.register(id, 1);

@@ -6,7 +6,7 @@ import { bytes, entryAt, freshId, grow, historyOf, push, rejects, type StoreCase
 export const recordCases: readonly StoreCase[] = [
   {
     title:
-      "STR-01, STR-15, STORE-1: records appended in turn are the history, and the highest revision is the tail",
+      "records appended in turn are the history, and the highest revision is the tail (STR-01, STR-15, STORE-1)",
     run: async ({ store }) => {
       const last = await grow(store, "run", 3);
       assert.equal(last.revision, 2);
@@ -19,7 +19,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-15, STORE-5: the tail begins at the newest snapshot, which the head names",
+    title: "the tail begins at the newest snapshot, which the head names (STR-15, STORE-5)",
     run: async ({ store }) => {
       let at = await grow(store, "run", 4);
       at = await push(store, "run", at, { snapshot: 4 });
@@ -32,7 +32,7 @@ export const recordCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STR-02: revision 1 of an unknown run is a conflict that names 0 as the next, and nothing is stored",
+      "revision 1 of an unknown run is a conflict that names 0 as the next, and nothing is stored (STR-02)",
     run: async ({ store }) => {
       const fields = { expected: 0, actual: 1, runId: "run" };
       await rejects(store.append("run", 1, entryAt(null)), "REVISION_CONFLICT", fields);
@@ -44,7 +44,7 @@ export const recordCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STR-03, STR-19, IDS-25: a revision taken or too far ahead is a conflict, and the history does not grow",
+      "a revision taken or too far ahead is a conflict, and the history does not grow (STR-03, STR-19, IDS-25)",
     run: async ({ store }) => {
       const at = await push(store, "run", null);
       await rejects(store.append("run", 0, entryAt(null)), "REVISION_CONFLICT", { expected: 1, actual: 0 });
@@ -54,7 +54,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-04, STR-19: a writer at an older head is refused",
+    title: "a writer at an older head is refused (STR-04, STR-19)",
     run: async ({ store }) => {
       const first = await push(store, "run", null);
       await push(store, "run", first);
@@ -63,7 +63,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-1: a position with another token or epoch is not the head, whatever its revision",
+    title: "a position with another token or epoch is not the head, whatever its revision (STORE-1)",
     run: async ({ store }) => {
       const at = await push(store, "run", null);
       for (
@@ -81,7 +81,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-05, STORE-1: of two writers at one head exactly one wins, 200 times",
+    title: "of two writers at one head exactly one wins, 200 times (STR-05, STORE-1)",
     run: async ({ store, second }) => {
       const writers: [Store, Store] = [store, await second()];
       let at: Position | null = null;
@@ -102,7 +102,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-07, STORE-5: what the caller does to its bytes after an append changes nothing stored",
+    title: "what the caller does to its bytes after an append changes nothing stored (STR-07, STORE-5)",
     run: async ({ store }) => {
       const record = bytes("record");
       const part = bytes("part");
@@ -122,7 +122,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-08, STORE-5: what the caller does to bytes it was given changes nothing stored",
+    title: "what the caller does to bytes it was given changes nothing stored (STR-08, STORE-5)",
     run: async ({ store }) => {
       const at = await push(store, "run", null, {
         parts: [bytes("part")],
@@ -140,7 +140,7 @@ export const recordCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STR-09, STORE-7: an unknown run has no tail and no records, and its parts and mailbox are not found",
+      "an unknown run has no tail and no records, and its parts and mailbox are not found (STR-09, STORE-7)",
     run: async ({ store }) => {
       assert.equal(await store.tail("run"), undefined);
       assert.deepEqual(await store.range("run", 0, 10), []);
@@ -159,7 +159,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-11: two runs do not touch one another",
+    title: "two runs do not touch one another (STR-11)",
     run: async ({ store }) => {
       const a = await push(store, "a", null, { record: bytes("a0"), parts: [bytes("pa")] });
       const b = await push(store, "a:b", null, { record: bytes("b0"), parts: [bytes("pb")] });
@@ -171,7 +171,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-17, STR-18: 700 records are read in order, whole or in pages, each at its own revision",
+    title: "700 records are read in order, whole or in pages, each at its own revision (STR-17, STR-18)",
     run: async ({ store }) => {
       await grow(store, "run", 700);
       const all = await historyOf(store, "run");
@@ -188,7 +188,7 @@ export const recordCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-2: an append repeated under its id succeeds again and changes nothing, also once the head has moved",
+      "an append repeated under its id succeeds again and changes nothing, also once the head has moved (STORE-2)",
     run: async ({ store }) => {
       const first = await push(store, "run", null);
       const entry = entryAt(first, { mailbox: { version: null, value: bytes("mail") } });
@@ -211,7 +211,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-2: the first append of a run repeated under its id succeeds again in the same epoch",
+    title: "the first append of a run repeated under its id succeeds again in the same epoch (STORE-2)",
     run: async ({ store, second }) => {
       const entry = entryAt(null);
       const appended = await store.append("run", 0, entry);
@@ -219,7 +219,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-2: an inspection finds the head, the append id at a revision, the mailbox and the writer",
+    title: "an inspection finds the head, the append id at a revision, the mailbox and the writer (STORE-2)",
     run: async ({ store }) => {
       await store.owners.register("me", 1);
       const ids = [freshId("append"), freshId("append")];
@@ -242,7 +242,7 @@ export const recordCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-5: a reader beside a writer sees records without a gap, always up to the head that it was told",
+      "a reader beside a writer sees records without a gap, always up to the head that it was told (STORE-5)",
     run: async ({ store, second }) => {
       const reader = await second();
       let at = await push(store, "run", null);
@@ -258,7 +258,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STR-25: closed and opened again, everything is back and a duplicate append conflicts",
+    title: "closed and opened again, everything is back and a duplicate append conflicts (STR-25)",
     run: async ({ store, reopen }) => {
       const durable = store.info.durable;
       const at = await grow(store, "a", 2);
@@ -276,7 +276,7 @@ export const recordCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STR-13, STORE-7: what no key can hold is refused as a StoreError of append, and nothing is stored",
+      "what no key can hold is refused as a StoreError of append, and nothing is stored (STR-13, STORE-7)",
     run: async ({ store }) => {
       for (const runId of ["", "a\0b", "x".repeat(3000), "\ud800"]) {
         await rejects(store.append(runId, 0, entryAt(null)), "STORE", { op: "append" });
@@ -293,7 +293,7 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-7: a closed store refuses every call, and closing twice is nothing",
+    title: "a closed store refuses every call, and closing twice is nothing (STORE-7)",
     run: async ({ store }) => {
       await push(store, "run", null);
       await store.close();

@@ -32,7 +32,7 @@ const calls: Readonly<Record<string, Call>> = {
 
 /** Cancellation. */
 export const signalCases: readonly StoreCase[] = Object.entries(calls).map(([op, call]) => ({
-  title: `STR-10, STORE-8: an aborted ${op} rejects with a StoreError of ${op} that wraps the reason`,
+  title: `an aborted ${op} rejects with a StoreError of ${op} that wraps the reason (STR-10, STORE-8)`,
   run: async ({ store }) => {
     const at = await push(store, "run", null);
     const reason = new Error("enough");

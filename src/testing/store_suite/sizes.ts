@@ -8,7 +8,7 @@ const KIB = 1024;
 /** Whatever the size, one append is one step and comes back byte for byte. */
 export const sizeCases: readonly StoreCase[] = [
   {
-    title: "S3: records of every size around the limits of a value come back as they were",
+    title: "records of every size around the limits of a value come back as they were (S3)",
     run: async ({ store, second }) => {
       const sizes = [0, 1, 900, 65_000, 65_472, 65_504, 65_536, 65_537, 131_008, 131_072, 1024 * KIB];
       let at: Position | null = null;
@@ -25,7 +25,7 @@ export const sizeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S3: parts of every size come back in the order asked for, staged or not",
+    title: "parts of every size come back in the order asked for, staged or not (S3)",
     run: async ({ store }) => {
       const small = [noise(10, 1), noise(0, 2), noise(70_000, 3)];
       const large = [noise(5 * 1024 * KIB, 4), noise(10, 5), noise(0, 6), noise(700 * KIB, 7)];
@@ -50,7 +50,7 @@ export const sizeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S3: 150 parts of 50 KB and 1100 parts of 10 bytes, each in one append, come back",
+    title: "150 parts of 50 KB and 1100 parts of 10 bytes, each in one append, come back (S3)",
     run: async ({ store }) => {
       const wide = Array.from({ length: 150 }, (_, i) => noise(50 * KIB, i));
       const many = Array.from({ length: 1100 }, (_, i) => noise(10, i));
@@ -65,7 +65,7 @@ export const sizeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S3, STORE-2: a large append repeated under its id succeeds again, one at an old head is refused",
+    title: "a large append repeated under its id succeeds again, one at an old head is refused (S3, STORE-2)",
     run: async ({ store }) => {
       const at = await push(store, "run", null);
       const entry = entryAt(at, { record: noise(2 * 1024 * KIB, 1), parts: [noise(1024 * KIB, 2)] });
@@ -77,7 +77,7 @@ export const sizeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S3, STORE-3: mailboxes of 100 KB and 2 MB are set, replaced and read whole",
+    title: "mailboxes of 100 KB and 2 MB are set, replaced and read whole (S3, STORE-3)",
     run: async ({ store, second }) => {
       const other = await second();
       let { position, mailbox } = await store.append(
@@ -109,7 +109,7 @@ export const sizeCases: readonly StoreCase[] = [
   },
   {
     title:
-      "S3, I1: a step that opens 1500 waits opens them all at once, and one that closes them closes them all",
+      "a step that opens 1500 waits opens them all at once, and one that closes them closes them all (S3, I1)",
     run: async ({ store }) => {
       const opened = Array.from(
         { length: 1500 },
@@ -138,7 +138,7 @@ export const sizeCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "S3, I1: a wait whose info takes 300 KB is listed and looked up whole",
+    title: "a wait whose info takes 300 KB is listed and looked up whole (S3, I1)",
     run: async ({ store }) => {
       const body = noise(300 * KIB, 1);
       await push(store, "run", null, {

@@ -30,7 +30,7 @@ const ref = (revision: number, index: number): PartRef => ({ revision, index });
 export const trimCases: readonly StoreCase[] = [
   {
     title:
-      "STORE-9, H4: a trim removes the records before the cut; head, mailbox and all from the cut on stay as they were",
+      "a trim removes the records before the cut; head, mailbox and all from the cut on stay as they were (STORE-9, H4)",
     run: async ({ store, second }) => {
       const first = await store.append(
         "run",
@@ -65,7 +65,7 @@ export const trimCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-9: parts that are to be kept are read as before, the others are gone; the next trim keeps its own",
+      "parts that are to be kept are read as before, the others are gone; the next trim keeps its own (STORE-9)",
     run: async ({ store, second }) => {
       const { epoch } = await growSnapshots(store, "run", 6);
       await store.trim("run", { epoch, before: 3, keep: [ref(0, 1), ref(2, 0), ref(4, 0)] });
@@ -88,7 +88,8 @@ export const trimCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-9: a trim again, or further back, changes nothing; one past the newest snapshot is refused",
+    title:
+      "a trim again, or further back, changes nothing; one past the newest snapshot is refused (STORE-9)",
     run: async ({ store }) => {
       let at = await growSnapshots(store, "run", 5);
       at = await push(store, "run", at, { snapshot: 4 });
@@ -107,7 +108,7 @@ export const trimCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-6, STORE-9: a trim touches the run of its epoch only; a run begun anew has its whole history",
+      "a trim touches the run of its epoch only; a run begun anew has its whole history (STORE-6, STORE-9)",
     run: async ({ store }) => {
       const old = await growSnapshots(store, "run", 4);
       await rejects(store.trim("none", { epoch: old.epoch, before: 1, keep: [] }), "CHECKPOINT_NOT_FOUND");
@@ -120,7 +121,7 @@ export const trimCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-6: a purge that names an epoch removes no other run of the id",
+    title: "a purge that names an epoch removes no other run of the id (STORE-6)",
     run: async ({ store }) => {
       const old = await push(store, "run", null);
       await store.purge("run", { epoch: "none" });
@@ -134,7 +135,7 @@ export const trimCases: readonly StoreCase[] = [
   },
   {
     title:
-      "STORE-9: records and parts of any size are cut; a long mailbox and the rows of waits written beside them stay",
+      "records and parts of any size are cut; a long mailbox and the rows of waits written beside them stay (STORE-9)",
     run: async ({ store, second }) => {
       const big = noise(1_700_000, 1);
       const long = noise(100_000, 2);
@@ -180,7 +181,8 @@ export const trimCases: readonly StoreCase[] = [
     },
   },
   {
-    title: "STORE-9: whoever appends and reads while a history is trimmed again and again is never disturbed",
+    title:
+      "whoever appends and reads while a history is trimmed again and again is never disturbed (STORE-9)",
     run: async ({ store, second }) => {
       const [trimmer, reader] = [await second(), await second()];
       let at = await push(store, "run", null, { parts: [bytes("p0")] });
