@@ -179,7 +179,8 @@ export class Case {
       }
       if (result === "died" || result === "stopped") continue;
       if (result !== undefined) {
-        if (isOver(result)) return result;
+        // Beside a body that has failed for good, another one may be between two attempts.
+        if (isOver(result) && (await this.#world.store.wakes(Infinity, 1)).length === 0) return result;
         await this.#checkAlive();
       }
       await this.#intervene(tries);

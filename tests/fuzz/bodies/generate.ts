@@ -34,6 +34,8 @@ interface Place {
   /** Whether user code may throw here: elsewhere nobody would handle it in time. */
   readonly throws: boolean;
   readonly inLoop: boolean;
+  /** A helper may lose a race: what it has opened and not awaited by then would be a fault (T2). */
+  readonly inHelper: boolean;
   /** Waits of the block that have had their results: their names may be used again. */
   readonly used: Wait[];
 }
@@ -55,7 +57,7 @@ class Generator {
 
   body(): Body {
     const block = this.#block(
-      { depth: 0, calm: true, throws: true, inLoop: false, used: [] },
+      { depth: 0, calm: true, throws: true, inLoop: false, inHelper: false, used: [] },
       2 + this.#chance.below(4),
     );
     if (this.#chance.percent(12)) {
@@ -94,10 +96,8 @@ class Generator {
     if (roll < 91) return [{ s: "if", yes: this.#inner(place, 2), no: this.#inner(place, 2) }];
     if (roll < 95) {
       // One that rejects ends the loop, and what comes behind it is never awaited: a fault (T2).
-      return [{
-        s: "each",
-        of: [this.#chance.percent(50) ? this.#wait(false) : this.#once(), this.#direct()],
-      }];
+      const first = this.#chance.percent(50) ? this.#wait(false) : this.#once();
+      return [{ s: "each", of: [first, awaited(this.#direct(), place)] }];
     }
     if (place.throws && place.depth > 0) {
       return [{ s: "await", of: this.#direct() }, { s: "throw", message: `t${this.#number()}` }];
@@ -133,7 +133,7 @@ class Generator {
   #started(place: Place): Statement[] {
     const variable = `p${this.#number()}`;
     const handled = this.#chance.percent(30);
-    const of = this.#expression({ ...place, throws: handled && place.throws });
+    const of = awaited(this.#expression({ ...place, throws: handled && place.throws }), place);
     const between: Statement[] = [];
     for (let i = this.#chance.below(3); i > 0; i--) {
       between.push({ s: "await", of: this.#chance.percent(60) ? this.#once() : this.#sleep() });
@@ -257,7 +257,7 @@ class Generator {
       : this.#chance.percent(30)
       ? [{ s: "await", of: { k: "io", turns: 1 + this.#chance.below(4) } }]
       : [];
-    const rest = this.#chance.percent(70) ? this.#inner(place) : [];
+    const rest = this.#chance.percent(70) ? this.#inner({ ...place, inHelper: true }) : [];
     return {
       k: "call",
       depth: this.#chance.pick([0, 0, 1, 2, 5, 12]),
@@ -278,6 +278,11 @@ class Generator {
     const k = this.#chance.pick(["all", "all", "race", "race", "any", "allSettled"] as const);
     return { k, of: many(k === "allSettled" ? place : { ...place, calm: false }) };
   }
+}
+
+/** In a helper, a wait with a reaction, which it has at once. */
+function awaited(e: Expression, { inHelper }: Place): Expression {
+  return inHelper && (e.k === "wait" || e.k === "sleep") ? { k: "finally", of: e } : e;
 }
 
 /** Whether the promise may be settled by plain work, as one of a function whose last step is such. */
