@@ -80,7 +80,7 @@ export class Ownership implements OwnOwners {
 
   async #register(): Promise<Owner> {
     const owner = new Owner(this.#runtime.uuid(), this.#store, this.#runtime, this.watch);
-    await this.#store.owners.register(owner.id, this.#runtime.now());
+    await this.#store.owners.register(owner.id);
     this.#owners.set(owner.id, owner);
     this.#current = owner;
     return owner;
@@ -155,7 +155,7 @@ export class Owner {
     const elapsed = this.#runtime.elapsed();
     let alive: boolean;
     try {
-      alive = await this.#store.owners.beat(this.id, at);
+      alive = await this.#store.owners.beat(this.id);
     } catch (error) {
       if (isLayoutFault(error)) this.#lose(error);
       throw error;

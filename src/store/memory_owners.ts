@@ -5,7 +5,6 @@ import type { CallOptions, OwnedOptions, OwnerRow, Owners } from "./store.ts";
 
 interface Owner {
   alive: boolean;
-  beatAt: number;
   beat: number;
 }
 
@@ -30,19 +29,18 @@ export function memoryOwners(open: (op: string) => void): MemoryOwners {
 
   return {
     // deno-lint-ignore require-await
-    async register(ownerId: string, at: number, options?: CallOptions): Promise<void> {
+    async register(ownerId: string, options?: CallOptions): Promise<void> {
       begin("register", ownerId, options);
       if (owners.has(ownerId)) {
         throw new StoreError("register", `the owner id ${ownerId} is taken; every process needs a new one`);
       }
-      owners.set(ownerId, { alive: true, beatAt: at, beat: 0 });
+      owners.set(ownerId, { alive: true, beat: 0 });
     },
     // deno-lint-ignore require-await
-    async beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean> {
+    async beat(ownerId: string, options?: CallOptions): Promise<boolean> {
       begin("beat", ownerId, options);
       const owner = owners.get(ownerId);
       if (owner === undefined || !owner.alive) return false;
-      owner.beatAt = at;
       owner.beat++;
       return true;
     },
@@ -52,7 +50,6 @@ export function memoryOwners(open: (op: string) => void): MemoryOwners {
       checkSignal("owners", options);
       return [...owners].map(([ownerId, o]) => ({
         ownerId,
-        beatAt: o.beatAt,
         beatVersion: String(o.beat),
         buried: !o.alive,
       }));

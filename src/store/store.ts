@@ -363,9 +363,9 @@ export interface WakeRow {
 /** The processes that own runs. An owner key is written once; once it is deleted, that owner can append nothing. */
 export interface Owners {
   /** Writes the owner key and the first beat; a `StoreError` when the id was used before and not forgotten. */
-  register(ownerId: string, at: number, options?: CallOptions): Promise<void>;
+  register(ownerId: string, options?: CallOptions): Promise<void>;
   /** Renews the beat; false when the owner key no longer exists. */
-  beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean>;
+  beat(ownerId: string, options?: CallOptions): Promise<boolean>;
   /** Every owner with a beat. */
   list(options?: CallOptions): Promise<readonly OwnerRow[]>;
   /** Deletes the owner key iff the beat is still the one seen; false otherwise. Its owned-by rows stay. */
@@ -382,9 +382,7 @@ export interface Owners {
 export interface OwnerRow {
   /** The id that the process gave itself. */
   readonly ownerId: string;
-  /** When it last said that it lives, by its own clock, in milliseconds since the epoch. */
-  readonly beatAt: number;
-  /** Changes with every beat. */
+  /** Changes with every beat; who watches it for a lease knows whether the owner lives, and no clock of another tells. */
   readonly beatVersion: string;
   /** Whether its owner key is gone. */
   readonly buried: boolean;

@@ -30,7 +30,7 @@ export async function carryOn<S>(
   options: WorkOptions = {},
 ): Promise<RunResult<S>> {
   const { runner, clock, now, answers, guard } = carrier;
-  const give = () => guard(answers.give(runner, runId, now()));
+  const give = () => clock.drive(guard(answers.give(runner, runId, now())));
   const drive = (result: Promise<RunResult<S>>) => clock.drive(guard(result), { idle: give });
   let result = await drive(work);
   for (;;) {
@@ -38,7 +38,7 @@ export async function carryOn<S>(
       return result;
     }
     let wake = -Infinity;
-    if (!await clock.drive(give())) {
+    if (!await give()) {
       wake = await wakeOf(carrier, runId) ?? Infinity;
       if (wake === Infinity) return result;
       await clock.advance(Math.max(0, wake - now()));

@@ -11,6 +11,7 @@ import type { CrashLedger } from "./crash_ledger.ts";
 import type { CrashScenario } from "./crash_scenario.ts";
 import { type CrashPlan, type CrashPoint, CrashStore } from "./crash_store.ts";
 import { instrument } from "./instrument.ts";
+import { lateStore } from "./late_store.ts";
 import { workOptions } from "./test_runner.ts";
 import type { ClockFork, VirtualClock } from "./virtual_clock.ts";
 
@@ -39,9 +40,11 @@ export class CrashEngine<S> {
     this.#options = { ...scenario.options, runId: world.runId };
     this.#crash = new CrashStore(world.store, clock, engine, plan, () => runtime.stop());
     const { stopped } = this.#crash;
+    const lateMs = toMs(scenario.acknowledgeWithin ?? 0) ?? 0;
+    const far = lateMs > 0 ? lateStore(this.#crash.store, runtime, lateMs) : this.#crash.store;
     const store = scenario.clockSteps === undefined
-      ? this.#crash.store
-      : whileClockSteps(this.#crash.store, runtime, scenario.clockSteps, clock);
+      ? far
+      : whileClockSteps(far, runtime, scenario.clockSteps, clock);
     const effects = ledger.effectsOf(engine, runtime, () => this.#crash.point !== undefined);
     const { provide } = scenario;
     const host = { store, runtime };

@@ -53,6 +53,13 @@ export interface CrashScenario<S, I = unknown> {
    * @default clocks are right
    */
   readonly clockSteps?: Duration;
+  /**
+   * How late acknowledgements come at most, on the virtual clock, as those of a store on another machine: each one by chance,
+   * and some writes are made twice because the first one was lost.
+   *
+   * @default at once
+   */
+  readonly acknowledgeWithin?: Duration;
   /** Draws where second crashes happen, and what clocks and ids are like. @default 1 */
   readonly seed?: number;
 }

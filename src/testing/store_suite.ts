@@ -16,6 +16,10 @@ import { signalCases } from "./store_suite/signals.ts";
 import { sizeCases } from "./store_suite/sizes.ts";
 import type { OpenedStore, StoreCase } from "./store_suite/support.ts";
 import { trimCases } from "./store_suite/trim.ts";
+import type { Store } from "../store/store.ts";
+import { aroundStore } from "./around_store.ts";
+import { lateStore } from "./late_store.ts";
+import { VirtualClock } from "./virtual_clock.ts";
 
 export type { OpenedStore, StoreCase } from "./store_suite/support.ts";
 
@@ -36,7 +40,10 @@ export const storeCases: readonly StoreCase[] = [
   ...signalCases,
 ];
 
-/** Registers one test for each case, under the name of the store. */
+/**
+ * Registers one test for each case, under the name of the store, and one more where acknowledgements are up to 200 ms late
+ * and some writes are made twice.
+ */
 export function storeSuite(name: string, harness: StoreHarness): void {
   for (const { title, run } of storeCases) {
     test(`${title} [${name}]`, async () => {
@@ -48,4 +55,28 @@ export function storeSuite(name: string, harness: StoreHarness): void {
       }
     });
   }
+  for (const { title, run } of lateCases) {
+    test(`${title} [${name}, acknowledged late]`, async () => {
+      const clock = new VirtualClock();
+      const far = (store: Store) => {
+        const held = aroundStore(store, (call) => clock.hold(call.apply()));
+        return lateStore(held, clock, LATE_MS);
+      };
+      const opened = await harness.open();
+      try {
+        await clock.drive(run({
+          store: far(opened.store),
+          reopen: async () => far(await opened.reopen()),
+          second: async () => far(await opened.second()),
+          cleanup: opened.cleanup,
+        }));
+      } finally {
+        await opened.cleanup();
+      }
+    });
+  }
 }
+
+/** What is about order and not about sizes: acknowledged late, lost and made again, on virtual time. */
+const lateCases = [...recordCases, ...mailboxCases, ...ownerCases, ...indexCases, ...trimCases];
+const LATE_MS = 200;

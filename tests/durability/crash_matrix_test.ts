@@ -54,6 +54,7 @@ for (const [name, open] of Object.entries(stores)) {
         const report = await crashTest(everything, {
           ...scenario,
           ...(clockSteps === undefined ? {} : { clockSteps }),
+          ...(name === "memory" && clockSteps === undefined ? { acknowledgeWithin: "200ms" } : {}),
           store: () => oneRound(opened.store),
           secondCrashes: SECOND_CRASHES,
           outcome: ({ status, state, path }) => {

@@ -20,7 +20,7 @@ async function append(store: Store, runId: string, at: Position | null, what: st
 }
 
 const store = await denoKv(path);
-await store.owners.register(me, 0);
+await store.owners.register(me);
 let own: Position | null = null;
 let conflicts = 0;
 for (let i = 0; i < Number(count); i++) {

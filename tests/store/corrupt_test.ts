@@ -25,7 +25,7 @@ async function withRun(
   const { kv: raw } = await openDriver(`${folder.path}/store.db`);
   const store = await denoKv(`${folder.path}/store.db`);
   try {
-    await store.owners.register("me", 1);
+    await store.owners.register("me");
     const at = await push(store, "run", null, {
       parts: [bytes("part")],
       mailbox: { version: null, value: bytes("mail") },

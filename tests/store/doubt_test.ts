@@ -54,7 +54,7 @@ const BIG = 1_500_000;
 test("whatever acknowledgement is lost, every write of the store succeeds once (S2, FC-31, STORE-2)", async () => {
   await withFaults(async ({ store, faults }) => {
     faults.commit = loseAck;
-    await store.owners.register("me", 1);
+    await store.owners.register("me");
     const first = await store.append(
       "run",
       0,
@@ -78,7 +78,7 @@ test("whatever acknowledgement is lost, every write of the store succeeds once (
       mailbox: { version: first.mailbox!, value: noise(BIG, 2) },
       poke: "me",
     });
-    assert.equal(await store.owners.beat("me", 2), true);
+    assert.equal(await store.owners.beat("me"), true);
     const tail = await store.tail("run");
     assert.deepEqual(tail!.position, last);
     assert.equal(tail!.records.length, 3);
@@ -102,7 +102,7 @@ test("a commit that fails for good is a StoreError that wraps the driver's, not 
     const error = await rejects(store.append("run", 1, entryAt(at)), "STORE", { op: "append", runId: "run" });
     assert.match(String((error.cause as Error).message), /disk I\/O error/);
     assert.ok(tries > 1 && tries <= 32, `${tries} tries`);
-    const fault = await rejects(store.owners.register("me", 1), "STORE", { op: "register" });
+    const fault = await rejects(store.owners.register("me"), "STORE", { op: "register" });
     assert.ok(fault.cause instanceof Error);
     delete faults.commit;
     assert.deepEqual((await store.tail("run"))?.position, at);
@@ -120,7 +120,7 @@ test("a failure that wrote nothing is tried again under the same id, and the rec
 
 test("a no without a reason, because of an unrelated key, does not stop the run, but not for ever (FC-31)", async () => {
   await withFaults(async ({ store, faults }) => {
-    await store.owners.register("me", 1);
+    await store.owners.register("me");
     let at = await push(store, "run", null, { writer: "me", owner: "me" });
     let refusals = 0;
     faults.commit = (call) => refusals++ < 3 ? Promise.resolve({ ok: false }) : call.commit();
@@ -149,7 +149,7 @@ test("5, 11, 50 and 150 vertices use at most 10 checks, and a conflict is told f
     };
     for (const vertices of [5, 11, 50, 150]) {
       const [run, me] = [`run${vertices}`, `me${vertices}`];
-      await store.owners.register(me, 1);
+      await store.owners.register(me);
       const own = { writer: me, owner: me };
       const start = await store.append(
         run,
@@ -203,7 +203,7 @@ test("a locked file is waited for, in reads and in writes, and the caller sees n
       lock();
       return await call.commit();
     };
-    await store.owners.register("me", 1);
+    await store.owners.register("me");
     let at = null;
     for (let i = 0; i < 5; i++) at = await push(store, "run", at, { writer: "me", owner: "me" });
     assert.equal((await store.tail("run"))?.records.length, 5);
@@ -245,7 +245,7 @@ test("an abort ends the wait for a locked file (STORE-8)", async () => {
 
 test("a step is one commit of two checks and two writes, and the tail of a run is two reads (S3)", async () => {
   await withFaults(async ({ store, faults }) => {
-    await store.owners.register("me", 1);
+    await store.owners.register("me");
     let at = await push(store, "run", null, { writer: "me", owner: "me" });
     const ops: CommitCall[] = [];
     let reads = 0;

@@ -69,13 +69,13 @@ test("an owner whose beat or registration finds a newer layout does nothing more
   await withFile(async (path, raw) => {
     const store = await denoKv(path);
     const other = await denoKv(path);
-    await store.owners.register("me", 1);
+    await store.owners.register("me");
     const at = await push(store, "run", null, { writer: "me", owner: "me" });
     await raise(raw);
-    await rejects(store.owners.beat("me", 2), "STORE", { op: "beat", layout: 2 });
+    await rejects(store.owners.beat("me"), "STORE", { op: "beat", layout: 2 });
     await rejects(store.append("run", 1, entryAt(at, { writer: "me", owner: "me" })), "STORE", { layout: 2 });
     await rejects(store.tail("run"), "STORE", { op: "tail", layout: 2 });
-    await rejects(other.owners.register("you", 1), "STORE", { op: "register", layout: 2 });
+    await rejects(other.owners.register("you"), "STORE", { op: "register", layout: 2 });
     await rejects(other.list({}), "STORE", { op: "list", layout: 2 });
     await store.close();
     await other.close();

@@ -40,7 +40,7 @@ assert.deepEqual((await store.waits({})).rows.map(({ waitId }) => waitId), befor
 assert.deepEqual((await store.wakes(1e12, 100)).map(({ runId }) => runId), before.map((i) => `r${i}`));
 
 const at = tail?.position ?? null;
-await store.owners.register(`process-${turn}`, turn);
+await store.owners.register(`process-${turn}`);
 await store.append(
   "relay",
   turn,

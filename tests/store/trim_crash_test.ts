@@ -166,7 +166,7 @@ test("a purge that was left in the middle is finished by a later purge of any ru
     const finishers: readonly ((store: Awaited<ReturnType<typeof open>>) => Promise<unknown>)[] = [
       (store) => store.purge("another"),
       (store) => store.sweep(),
-      (store) => store.owners.register("me", 0).then(() => store.owners.forget("me")),
+      (store) => store.owners.register("me").then(() => store.owners.forget("me")),
     ];
     for (const [i, finish] of finishers.entries()) {
       await grow(other, "run");

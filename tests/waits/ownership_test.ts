@@ -72,11 +72,10 @@ test("a living owner renews its beat every 5 s, one for all its runs, and is nev
   const graph = lab.graph({ a: { body: () => gate().promise } });
   const runner = lab.engine(graph);
   for (let i = 0; i < 5; i++) await runner.start(INPUT);
-  const start = lab.clock.now();
   await lab.clock.advance("1m");
   const owners = await lab.store.owners.list();
   assert.equal(owners.length, 1);
-  assert.ok(owners[0]!.beatAt - start >= 55_000);
+  assert.ok(Number(owners[0]!.beatVersion) >= 11, "beats of a memory store are counted");
   assert.deepEqual(await lab.drive(lab.elsewhere(graph).recover()), []);
   assert.equal(lab.count("a"), 5);
 });

@@ -32,7 +32,7 @@ export function kvOwners(
   }
 
   return {
-    register(ownerId: string, at: number, options?: CallOptions): Promise<void> {
+    register(ownerId: string, options?: CallOptions): Promise<void> {
       return run("register", ownerId, options, async (call) => {
         const nonce = session.runtime.uuid();
         const owner = ownerKey(ownerId);
@@ -44,7 +44,10 @@ export function kvOwners(
               { key: beatKey(ownerId), versionstamp: null },
               layout.check,
             ],
-            writes: [{ key: owner, value: frame([nonce]) }, { key: beatKey(ownerId), value: frame([at]) }],
+            writes: [{ key: owner, value: frame([nonce]) }, {
+              key: beatKey(ownerId),
+              value: frame([session.runtime.now()]),
+            }],
           }),
           done: (stamp) => stamp,
           judge: async () => {
@@ -67,7 +70,7 @@ export function kvOwners(
       });
     },
 
-    beat(ownerId: string, at: number, options?: CallOptions): Promise<boolean> {
+    beat(ownerId: string, options?: CallOptions): Promise<boolean> {
       return run("beat", ownerId, options, async (call) => {
         const versionstamp = stamps.known(ownerId) ?? await stamps.read(call, ownerId);
         if (versionstamp === null) return false;
@@ -76,7 +79,7 @@ export function kvOwners(
         return await session.settle(call, "owner", {
           build: () => ({
             checks: [{ key: ownerKey(ownerId), versionstamp }, layout.check],
-            writes: [{ key: beat, value: frame([at, nonce]) }],
+            writes: [{ key: beat, value: frame([session.runtime.now(), nonce]) }],
           }),
           done: () => true,
           judge: async () => {
@@ -103,9 +106,11 @@ export function kvOwners(
         );
         return beats.map(({ key, value, versionstamp }) => {
           const ownerId = key.at(-1);
-          const [beatAt] = unframe(value, "a beat").meta;
-          if (typeof ownerId !== "string" || typeof beatAt !== "number") throw corrupt("a beat");
-          return { ownerId, beatAt, beatVersion: versionstamp!, buried: !alive.has(ownerId) };
+          // Its time is for earlier versions that share the file.
+          if (typeof ownerId !== "string" || typeof unframe(value, "a beat").meta[0] !== "number") {
+            throw corrupt("a beat");
+          }
+          return { ownerId, beatVersion: versionstamp!, buried: !alive.has(ownerId) };
         });
       });
     },

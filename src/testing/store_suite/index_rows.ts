@@ -268,7 +268,7 @@ export const indexCases: readonly StoreCase[] = [
       "a purge removes everything of a run, and a run begun anew under its id sees nothing of it (STORE-6, H4)",
     run: async ({ store, second }) => {
       const wake = { runId: "run", graphId: "g", graphVersion: "v", due: 5 };
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       const first = await store.append(
         "run",
         0,

@@ -14,7 +14,7 @@ export const ownerCases: readonly StoreCase[] = [
         fields,
       );
       assert.equal(await store.tail("run"), undefined);
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       const at = await push(store, "run", null, { writer: "me", owner: "me" });
       assert.equal((await store.tail("run"))?.owner, "me");
       await push(store, "run", at, { writer: "me", owner: null });
@@ -25,7 +25,7 @@ export const ownerCases: readonly StoreCase[] = [
     title: "burial is final: a buried owner can append nothing, beat no more and register no more (O1)",
     run: async ({ store, second }) => {
       const other = await second();
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       let at = await push(store, "run", null, { writer: "me", owner: "me" });
       at = await push(store, "run", at, { writer: "me", owner: "me" });
       const [row] = await other.owners.list();
@@ -35,12 +35,15 @@ export const ownerCases: readonly StoreCase[] = [
         "OWNERSHIP_LOST",
         { runId: "run", owner: "me" },
       );
-      assert.equal(await store.owners.beat("me", 1), false, "not even at the time of its last beat");
-      assert.equal(await store.owners.beat("me", 2), false);
-      await rejects(store.owners.register("me", 3), "STORE", { op: "register" });
+      assert.equal(await store.owners.beat("me"), false);
+      await rejects(store.owners.register("me"), "STORE", { op: "register" });
       assert.equal((await store.range("run", 0, 10)).length, 2);
       const [buried] = await store.owners.list();
-      assert.deepEqual([buried!.ownerId, buried!.buried, buried!.beatAt], ["me", true, 1]);
+      assert.deepEqual([buried!.ownerId, buried!.buried, buried!.beatVersion], [
+        "me",
+        true,
+        row!.beatVersion,
+      ]);
       assert.equal(
         await other.owners.bury("me", row!.beatVersion),
         true,
@@ -51,7 +54,7 @@ export const ownerCases: readonly StoreCase[] = [
   {
     title: "an append that succeeded before the burial is still told as a success (O1, STORE-2)",
     run: async ({ store }) => {
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       const entry = entryAt(null, { writer: "me", owner: "me" });
       const appended = await store.append("run", 0, entry);
       const [row] = await store.owners.list();
@@ -62,12 +65,11 @@ export const ownerCases: readonly StoreCase[] = [
   {
     title: "an owner that has beaten since it was seen cannot be buried (O1)",
     run: async ({ store }) => {
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       const [seen] = await store.owners.list();
-      assert.equal(await store.owners.beat("me", 7), true);
+      assert.equal(await store.owners.beat("me"), true);
       assert.equal(await store.owners.bury("me", seen!.beatVersion), false);
       const [now] = await store.owners.list();
-      assert.equal(now!.beatAt, 7);
       assert.equal(now!.buried, false);
       assert.notEqual(now!.beatVersion, seen!.beatVersion);
       assert.equal(await store.owners.bury("nobody", now!.beatVersion), false);
@@ -78,8 +80,8 @@ export const ownerCases: readonly StoreCase[] = [
     title:
       "a claim from a living owner is RunBusyError, from a buried or unknown one it succeeds (STORE-4, O1)",
     run: async ({ store }) => {
-      await store.owners.register("old", 1);
-      await store.owners.register("new", 1);
+      await store.owners.register("old");
+      await store.owners.register("new");
       const at = await push(store, "run", null, { writer: "old", owner: "old" });
       const claim = { writer: "new", owner: "new", absent: "old" };
       await rejects(store.append("run", 1, entryAt(at, claim)), "RUN_BUSY", { runId: "run", owner: "old" });
@@ -94,7 +96,7 @@ export const ownerCases: readonly StoreCase[] = [
   {
     title: "a replaced owner learns that it lost the run before it learns of the newer head (O1)",
     run: async ({ store }) => {
-      await store.owners.register("old", 1);
+      await store.owners.register("old");
       const at = await push(store, "run", null, { writer: "old", owner: "old" });
       const [row] = await store.owners.list();
       await store.owners.bury("old", row!.beatVersion);
@@ -105,25 +107,18 @@ export const ownerCases: readonly StoreCase[] = [
   {
     title: "an owner id registers once, and every registered owner is listed with its beat (O1)",
     run: async ({ store, second }) => {
-      await store.owners.register("a", 10);
-      await store.owners.register("b", 20);
-      await rejects((await second()).owners.register("a", 30), "STORE", { op: "register" });
-      const rows = (await store.owners.list()).map(({ ownerId, beatAt, buried }) => ({
-        ownerId,
-        beatAt,
-        buried,
-      }));
-      assert.deepEqual(rows.sort((x, y) => x.beatAt - y.beatAt), [
-        { ownerId: "a", beatAt: 10, buried: false },
-        { ownerId: "b", beatAt: 20, buried: false },
-      ]);
-      await rejects(store.owners.register("", 1), "STORE", { op: "register" });
+      await store.owners.register("a");
+      await store.owners.register("b");
+      await rejects((await second()).owners.register("a"), "STORE", { op: "register" });
+      const rows = (await store.owners.list()).map(({ ownerId, buried }) => [ownerId, buried]);
+      assert.deepEqual(rows.sort(), [["a", false], ["b", false]]);
+      await rejects(store.owners.register(""), "STORE", { op: "register" });
     },
   },
   {
     title: "owned-by rows change with the record that changes the owner, and outlive a burial (O1)",
     run: async ({ store }) => {
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       const own = { writer: "me", owner: "me", index: { owned: { to: "me" } } };
       const a = await push(store, "a", null, own);
       await push(store, "b", null, own);
@@ -150,8 +145,8 @@ export const ownerCases: readonly StoreCase[] = [
   {
     title: "a forgotten owner leaves no trace (O1)",
     run: async ({ store }) => {
-      await store.owners.register("me", 1);
-      await store.owners.register("other", 1);
+      await store.owners.register("me");
+      await store.owners.register("other");
       const at = await push(store, "run", null, {
         writer: "me",
         owner: "me",
@@ -172,8 +167,8 @@ export const ownerCases: readonly StoreCase[] = [
     title: "a poke reaches its owner once, from any handle (I2)",
     run: async ({ store, second }) => {
       const other = await second();
-      await store.owners.register("me", 1);
-      await store.owners.register("you", 1);
+      await store.owners.register("me");
+      await store.owners.register("you");
       for (const runId of ["b", "a"]) {
         const at = await push(store, runId, null, { writer: "me", owner: "me" });
         const mailbox = { version: null, value: bytes("x") };
@@ -188,7 +183,7 @@ export const ownerCases: readonly StoreCase[] = [
     title: "of two that bury one owner and claim its run, exactly one gets the run (O1)",
     run: async ({ store, second }) => {
       const other = await second();
-      for (const id of ["dead", "x", "y"]) await store.owners.register(id, 1);
+      for (const id of ["dead", "x", "y"]) await store.owners.register(id);
       const at = await push(store, "run", null, { writer: "dead", owner: "dead" });
       const claim = async (handle: typeof store, id: string) => {
         const row = (await handle.owners.list()).find(({ ownerId }) => ownerId === "dead");
@@ -208,7 +203,7 @@ export const ownerCases: readonly StoreCase[] = [
       const other = await second();
       for (let round = 0; round < BURIALS; round++) {
         const me = `me-${round}`;
-        await store.owners.register(me, 1);
+        await store.owners.register(me);
         const row = (await other.owners.list()).find(({ ownerId }) => ownerId === me);
         const runs = ["a", "b", "c"].map((name) => `${name}-${round}`);
         const growing = runs.map(async (runId) => {

@@ -221,7 +221,7 @@ export const recordCases: readonly StoreCase[] = [
   {
     title: "an inspection finds the head, the append id at a revision, the mailbox and the writer (STORE-2)",
     run: async ({ store }) => {
-      await store.owners.register("me", 1);
+      await store.owners.register("me");
       const ids = [freshId("append"), freshId("append")];
       const first = await push(store, "run", null, { appendId: ids[0]!, owner: "me", writer: "me" });
       const { position, mailbox } = await store.append(
