@@ -71,7 +71,8 @@ test("a released sleep is woken by recover at its due time, by one process, and 
   assert.deepEqual(await e.restart().runner.recover(), []);
   await e.clock.advance(1);
   const [one, two] = [e.restart(), e.restart()];
-  const handles = [...await one.runner.recover(), ...await two.runner.recover()];
+  const recovered = await Promise.all([one, two].map(({ runner }) => e.clock.drive(runner.recover())));
+  const handles = recovered.flat();
   assert.equal(handles.length, 1);
   completed(await e.clock.drive(handles[0]!.result()));
   assert.deepEqual([e.ran(), (await e.eventsOf(run.runId, "resolved")).length], [2, 1]);
