@@ -165,6 +165,7 @@ export type {
   IndexChanges,
   Inspection,
   MailboxWrite,
+  OwnedOptions,
   OwnerRow,
   Owners,
   PartRef,

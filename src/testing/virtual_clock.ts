@@ -76,12 +76,12 @@ export class VirtualClock implements Runtime {
     return this.#now;
   }
 
-  wakeAt(at: number, run: () => void, options: TimerOptions = {}): ShiftableTimer {
+  wakeAt(at: number, run: () => void, options: TimerOptions = {}): Timer {
     this.#activity++;
     return this.#add({ at, run, relative: false }, options);
   }
 
-  wakeIn(delay: number, run: () => void, options: TimerOptions = {}): ShiftableTimer {
+  wakeIn(delay: number, run: () => void, options: TimerOptions = {}): Timer {
     this.#activity++;
     return this.#add({ at: this.#now + Math.max(0, delay), run, relative: true }, options);
   }
@@ -92,7 +92,7 @@ export class VirtualClock implements Runtime {
   }
 
   /** Time stands still meanwhile. */
-  pause(delay: number, run: () => void): ShiftableTimer {
+  pause(delay: number, run: () => void): Timer {
     this.#activity++;
     this.#held++;
     const end = () => {
@@ -106,7 +106,7 @@ export class VirtualClock implements Runtime {
       end();
       run();
     }, delay);
-    return { cancel: end, shift: () => {} };
+    return { cancel: end };
   }
 
   macrotask(run: () => void): void {

@@ -139,7 +139,7 @@ test("a body that comes back while another process works on its run is run again
   assert.deepEqual(view.state.out, { start: null, a: "by itself", b: ["yes", "slow"] });
 });
 
-test("a body that comes back neither disturbs a resume by another process nor runs beside its successor (T9)", async () => {
+test("of a body that comes back and a resume by another process one takes the run, and nothing is done twice (T9, O1)", async () => {
   const lab = new Lab();
   const { promise, open } = gate<string>();
   let effects = 0;
@@ -158,12 +158,14 @@ test("a body that comes back neither disturbs a resume by another process nor ru
   const { runId } = paused.run;
   const resumed = lab.elsewhere(graph).resume(runId, { payload: "answered" });
   open("by itself");
-  const result = await lab.drive(resumed);
-  assert.equal(result.status, "completed");
-  assert.ok(["answered", "by itself"].includes(result.state.out.a as string));
+  const result = await lab.drive(resumed).catch((error) => {
+    assert.ok(["REVISION_CONFLICT", "RUN_BUSY"].includes(error.code), error);
+  });
   await lab.clock.advance("1m");
   const view = await here.get(runId);
-  assert.deepEqual(view.state.out, result.state.out);
+  assert.equal(view.status, "completed");
+  assert.ok(["answered", "by itself"].includes(view.state.out.a as string));
+  if (result !== undefined) assert.deepEqual(view.state.out, result.state.out);
   assert.equal(effects, 1);
   assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
 });
