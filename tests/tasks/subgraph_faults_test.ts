@@ -210,7 +210,7 @@ test("Subgraph: a failure beside an open wait fails the vertex at once, and a re
   assert.deepEqual([lab.count("work"), lab.count("ask")], [2, 2]);
 });
 
-test("Subgraph: a run that was cancelled by itself fails the vertex for good", async () => {
+test("Subgraph: a run that was cancelled by itself fails the vertex for good, at once, and its waits close (FT-C2)", async () => {
   const { lab, home } = setup();
   const child = lab.graph({ c: ASKING }, { id: "child" });
   const parent = lab.graph({ a: nested(home, child, { retry: { maxAttempts: 3 } }) }, { id: "parent" });
@@ -218,10 +218,11 @@ test("Subgraph: a run that was cancelled by itself fails the vertex for good", a
   const paused = await lab.drive(runner.run(INPUT, { runId: "p" }));
   const { rows: [row] } = await home().runner(child).list();
   await lab.drive(home().runner(child).cancel(row!.runId, "by mistake"));
-  await runner.answer("p", openId(paused, "ok"), true);
-  const failure = failureOf(await lab.drive(runner.resume("p")));
+  await lab.clock.settle();
+  const failure = failureOf(interrupted(await runner.get("p")));
   assert.deepEqual([failure.name, failure.attempt], ["FatalError", 1]);
   assert.match(failure.message, /was cancelled: by mistake/);
+  await assert.rejects(runner.answer("p", openId(paused, "ok"), true), { reason: "closed" });
 });
 
 test("Subgraph: a run that somebody else goes on with at the same moment is followed to its end", async () => {
