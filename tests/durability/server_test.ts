@@ -156,7 +156,7 @@ test(
     timeout: 120_000,
   },
   async () => {
-    const { runner, begin, last, bodies, until, dispose } = await stage({ maxRecoveries: 5, speed: 12 });
+    const { runner, begin, last, bodies, until, dispose } = await stage({ maxRecoveries: 5, speed: 6 });
     try {
       let over = false;
       const looping = (async () => {
