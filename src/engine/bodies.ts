@@ -105,6 +105,7 @@ export class Bodies<S> {
     this.#ready.clear();
     this.#again.clear();
     this.#started.clear();
+    this.#ranMs.clear();
   }
 
   /** Ends every body; nothing more of them is accepted. */
@@ -333,16 +334,18 @@ export class Bodies<S> {
     this.#again.add(key);
     if (attempt === undefined) return;
     if (!this.#suspended.has(key)) this.#ranMs.set(key, attempt.ranMs);
+    this.#forget(key);
+    const vertexId = attempt.info.vertex.id;
+    const message = `the body of vertex ${vertexId} runs again with what was recorded meanwhile`;
+    attempt.abandon(new ContextError(message, { vertexId }), true);
+  }
+
+  /** The body of this key is over. */
+  #forget(key: string): void {
     this.#attempts.delete(key);
     this.#suspended.delete(key);
     this.#returns.delete(key);
-    const vertexId = attempt.info.vertex.id;
-    attempt.abandon(
-      new ContextError(`the body of vertex ${vertexId} runs again with what was recorded meanwhile`, {
-        vertexId,
-      }),
-      true,
-    );
+    this.#onces.withdraw(key);
   }
 
   /** The code no longer accepts an answer that it accepted: the wait opens again under a new id. */
@@ -360,9 +363,7 @@ export class Bodies<S> {
   }
 
   #settled(key: string, x: Execution, settlement: Settlement): void {
-    this.#attempts.delete(key);
-    this.#suspended.delete(key);
-    this.#returns.delete(key);
+    this.#forget(key);
     if (this.#ended) return;
     if (settlement.kind === "failed" && settlement.phase === "timeout") {
       this.#onces.drop(key, settlement.error as Error, true);

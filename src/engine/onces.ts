@@ -33,14 +33,12 @@ export class Onces {
       return;
     }
     const { signal } = all.controller;
-    const once = { failed };
+    const once = { failed, hasBegun: ready === undefined };
     all.atWork.set(name, once);
     const isWanted = () => this.#executions.get(key)?.atWork.get(name) === once;
-    const end = () => {
-      all.atWork.delete(name);
-      if (all.atWork.size === 0) this.#executions.delete(key);
-    };
+    const end = () => this.#delete(key, all, name);
     const start = async () => {
+      once.hasBegun = true;
       try {
         const value = await run(signal);
         if (!isWanted()) return all.isReported ? late() : undefined;
@@ -56,6 +54,12 @@ export class Onces {
     };
     if (ready === undefined) void start();
     else void ready.then(() => isWanted() ? start() : undefined);
+  }
+
+  /** The body of an execution is over: what it was not let begin yet is for the body after it to ask for. */
+  withdraw(key: string): void {
+    const all = this.#executions.get(key);
+    for (const [name, { hasBegun }] of all?.atWork ?? []) if (!hasBegun) this.#delete(key, all!, name);
   }
 
   /** What these executions did not wait for is not wanted any more, now that their outcomes are durable; whether any was. */
@@ -80,11 +84,16 @@ export class Onces {
       all?.controller.abort(reason);
     }
   }
+
+  #delete(key: string, all: OncesOfExecution, name: string): void {
+    all.atWork.delete(name);
+    if (all.atWork.size === 0) this.#executions.delete(key);
+  }
 }
 
 interface OncesOfExecution {
   readonly controller: AbortController;
-  readonly atWork: Map<string, { failed: (error: unknown) => void }>;
+  readonly atWork: Map<string, { failed: (error: unknown) => void; hasBegun: boolean }>;
   isReported: boolean;
 }
 
