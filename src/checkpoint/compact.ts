@@ -21,6 +21,7 @@ export const EVENTS = [
       "tags",
       "inputDigest",
       "caller",
+      "waitSalt",
     ],
   ],
   ["claimed", ["owner", "recovery", "maxSteps"]],

@@ -43,6 +43,7 @@ export function firstCheckpoint(event: Created, at: number): Checkpoint {
       tags: event.tags,
       inputDigest: event.inputDigest,
       ...(event.caller === undefined ? {} : { caller: event.caller }),
+      ...(event.waitSalt === undefined ? {} : { waitSalt: event.waitSalt }),
     },
     phase: "routed",
     frontier: [event.entry],

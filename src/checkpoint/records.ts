@@ -50,6 +50,7 @@ export interface Created {
   readonly tags: readonly string[];
   readonly inputDigest: string;
   readonly caller?: RunCaller;
+  readonly waitSalt?: string;
 }
 
 /**

@@ -84,6 +84,7 @@ export const eventShape = z.discriminatedUnion("type", [
     tags: z.array(z.string()),
     inputDigest: z.string(),
     caller: caller.exactOptional(),
+    waitSalt: z.string().exactOptional(),
   }),
   z.object({ type: z.literal("forked"), parent, form: z.string() }),
   z.object({ type: z.literal("updated"), maps: z.array(z.object(split)).exactOptional() }),
@@ -212,6 +213,7 @@ const run = z.object({
   tags: z.array(z.string()),
   inputDigest: z.string(),
   caller: caller.exactOptional(),
+  waitSalt: z.string().exactOptional(),
   parent: parent.exactOptional(),
 });
 

@@ -207,6 +207,7 @@ export class Bodies<S> {
       {
         graphId: run.graphId,
         runId: run.runId,
+        waitSalt: run.waitSalt,
         step,
         vertex: vertex as never,
         execution,
@@ -356,7 +357,7 @@ export class Bodies<S> {
     const { run, nextStep } = this.#host.cursor().checkpoint;
     const id = idempotencyKey(run.graphId, run.runId, nextStep, of.vertexId, of.item);
     const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
-    const newId = waitIdOf(run.runId, id, wait, refusals);
+    const newId = waitIdOf(run, id, wait, refusals);
     const at = this.#now();
     this.#host.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
     this.outdate([key]);

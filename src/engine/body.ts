@@ -8,6 +8,7 @@ import type { CallingRun } from "./child_runs.ts";
 export interface BodyInfo {
   readonly graphId: string;
   readonly runId: string;
+  readonly waitSalt: string | undefined;
   readonly step: number;
   readonly vertex: CompiledVertex<never>;
   /** The execution as recorded when the body begins. */

@@ -323,7 +323,7 @@ export class BodyContext implements TaskContext {
 
   #id(opening: OpeningName): string {
     const refusals = this.body.execution.refusals.get(openingKey(opening)) ?? 0;
-    return waitIdOf(this.runId, this.idempotencyKey, opening, refusals);
+    return waitIdOf(this.body, this.idempotencyKey, opening, refusals);
   }
 
   #due(until: Duration | Date, openedAt: number, what: string): number {

@@ -1,5 +1,6 @@
 import type { OpeningName } from "../model/wait.ts";
 import { sha256Hex as sha256 } from "../runtime/hash.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 
 /** The key of one logical execution: the same in every attempt, re-run and recovery. */
 export function idempotencyKey(
@@ -21,9 +22,14 @@ export function vertexRunId(key: string, generation: number): string {
   }`;
 }
 
+/** What tells the waits of a run from those of an earlier one that had its id. */
+export function waitSalt(runtime: Pick<Runtime, "uuid">): string {
+  return runtime.uuid().slice(-12);
+}
+
 /** The id of one opening of a wait. It begins with a mark of its run, which tells a foreign id from an unknown one. */
 export function waitIdOf(
-  runId: string,
+  { runId, waitSalt = "" }: { readonly runId: string; readonly waitSalt?: string | undefined },
   execution: string,
   { kind, name, key, n }: OpeningName,
   refusals: number,
@@ -31,7 +37,7 @@ export function waitIdOf(
   const again = refusals === 0 ? "" : `~${refusals}`;
   // A name holds no slash.
   const full = key === undefined ? name : `${name}/${key}`;
-  return `${runMark(runId)}${sha256(`${execution}/${kind}=${full}:${n}${again}`).slice(0, 24)}`;
+  return `${runMark(runId)}${sha256(`${waitSalt}${execution}/${kind}=${full}:${n}${again}`).slice(0, 24)}`;
 }
 
 /** Whether `waitId` is of the form that waits of this run have. */

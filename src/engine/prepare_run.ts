@@ -5,7 +5,7 @@ import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts"
 import { canonicalForm } from "../graph/mod.ts";
 import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
 import type { Engine } from "./engine.ts";
-import { runIdOf } from "./ids.ts";
+import { runIdOf, waitSalt } from "./ids.ts";
 import {
   checkedRunId,
   checkedTags,
@@ -40,6 +40,7 @@ export function prepareRun<S>(
     : options.idempotencyKey !== undefined
     ? runIdOf(graph.id, options.idempotencyKey)
     : runtime.uuid();
+  const mayBeUsedAgain = options.runId !== undefined || options.idempotencyKey !== undefined;
   const inputDigest = digest(canonical(input, "the input"));
   const state = rules.validator.input(input);
   rules.measure(state);
@@ -57,6 +58,7 @@ export function prepareRun<S>(
     tags: checkedTags(tags, op, caller && calledTag(caller.runId)),
     inputDigest,
     ...(caller === undefined ? {} : { caller }),
+    ...(mayBeUsedAgain ? { waitSalt: waitSalt(runtime) } : {}),
   };
   if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
   if (caller !== undefined) callingRunOf(options.caller)?.calls(runId, caller);

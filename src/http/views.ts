@@ -15,8 +15,8 @@ export interface Sight {
   readonly causes: boolean;
 }
 
-/** The bookkeeping of a run, without the digest of its input: whoever may not see a value may not test guesses of it. */
-function runInfo({ inputDigest: _, ...run }: RunRecord): wire.RunInfo {
+/** The bookkeeping of a run, without what values or ids of waits could be guessed from. */
+function runInfo({ inputDigest: _, waitSalt: __, ...run }: RunRecord): wire.RunInfo {
   return run;
 }
 

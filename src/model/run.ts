@@ -54,6 +54,8 @@ export interface RunRecord {
   readonly tags: readonly string[];
   /** The canonical digest of the input as given to `start`. */
   readonly inputDigest: string;
+  /** What the ids of its waits are made of beside its own, where that may be used again for another run. */
+  readonly waitSalt?: string;
   /** Where a fork comes from. Information only: the fork needs nothing of that run, which may be gone. */
   readonly parent?: RunParent;
   /** The execution that this run works for, and by which it is asked: see `caller` of `start`. */

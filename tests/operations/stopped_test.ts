@@ -137,7 +137,7 @@ async function observed(lab: Lab, graph: CompiledGraph<State>): Promise<unknown>
     return [
       runId,
       status,
-      { ...rest, owner: undefined },
+      { ...rest, owner: undefined, waitSalt: undefined },
       state,
       await recorded(runner, runId),
       first?.revision,

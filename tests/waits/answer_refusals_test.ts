@@ -23,10 +23,10 @@ test("an answer that comes while its wait is being stored is accepted, since the
   });
   const lab = new Lab(store);
   const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
-  const key = idempotencyKey("g", "r", 0, "a");
-  const id = waitIdOf("r", key, { kind: "answer", name: "ok", n: 1 }, 0);
   const runner = lab.engine(graph);
   const handle = await runner.start(INPUT, { runId: "r" });
+  const key = idempotencyKey("g", "r", 0, "a");
+  const id = waitIdOf(await runner.status("r"), key, { kind: "answer", name: "ok", n: 1 }, 0);
   const paused = handle.result();
   early = async () => void await lab.drive(paused);
   await lab.drive(runner.answer("r", id, "yes"));

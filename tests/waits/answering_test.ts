@@ -185,3 +185,17 @@ test("a takeover that meets an append of the living owner is tried again until i
   assert.deepEqual([done.status, await lost], ["completed", "OwnershipLostError"]);
   assert.ok(meetings > 2);
 });
+
+for (const id of [{ runId: "order-7" }, { idempotencyKey: "order-7" }]) {
+  test(`a run that is begun anew under the id of a purged one refuses the ids of its waits, by ${Object.keys(id)} (FT-A13, I2)`, async () => {
+    const lab = new Lab();
+    const runner = lab.engine(lab.graph({ v: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } }));
+    const { waits: [old], run } = interrupted(await lab.drive(runner.run(INPUT, id)));
+    await runner.purge({ runId: run.runId, force: true });
+    const { waits: [wait] } = interrupted(await lab.drive(runner.run(INPUT, id)));
+    await lab.fails(runner.answer(run.runId, old!.waitId, "for the first"), "AnswerError");
+    await runner.answer(run.runId, wait!.waitId, "for the second");
+    const { state } = await lab.drive(runner.resume(run.runId));
+    assert.equal(state.out.v, "for the second");
+  });
+}

@@ -6,6 +6,7 @@ import type { Execution } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../child_runs.ts";
 import type { Engine } from "../engine.ts";
+import { waitSalt } from "../ids.ts";
 import { resultsDue } from "../inbox.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId, checkedTags } from "../options.ts";
@@ -62,6 +63,7 @@ export async function forkRun<S>(
     tags: checkedTags(options.tags ?? source.run.tags.filter((tag) => !isCalledTag(tag)), "fork"),
     // A fork is told from every other by its source and its state, as a start is by its input.
     inputDigest: digest({ ...parent, state }),
+    waitSalt: waitSalt(runtime),
     maps: state === before ? [] : changedMaps(graph, source, { before, after: state }, "fork", keeps),
     results,
   });

@@ -13,6 +13,8 @@ export interface ForkTarget {
   readonly now: number;
   readonly tags: readonly string[];
   readonly inputDigest: string;
+  /** @default ids of waits are made of the run id alone */
+  readonly waitSalt?: string;
   /** The map vertices that have other items than in the source. */
   readonly maps: readonly Split[];
   /** Results of open waits that the source has not recorded yet. */
@@ -30,11 +32,11 @@ export interface ForkTarget {
  * 3. The fork is nobody's, has no deadline, and every id in it is made of its own run id.
  */
 export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
-  const { runId, parent, now, tags, inputDigest, caller } = target;
+  const { runId, parent, now, tags, inputDigest, waitSalt, caller } = target;
   const ready = readied(source, target);
   const completed = ready.frontier.length === 0;
   const { graphId, graphVersion, step, maxSteps } = source.run;
-  const executions = [...ready.executions.values()].map((x) => rekeyed(x, ready, runId));
+  const executions = [...ready.executions.values()].map((x) => rekeyed(x, ready, target));
   return {
     ...ready,
     run: {
@@ -51,6 +53,7 @@ export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
       maxSteps,
       tags,
       inputDigest,
+      ...(waitSalt === undefined ? {} : { waitSalt }),
       parent,
       ...(caller === undefined ? {} : { caller }),
     },
@@ -71,9 +74,9 @@ function readied(source: Checkpoint, { maps, results, now }: ForkTarget): Checkp
   return evolve(source, events, revision, now);
 }
 
-function rekeyed(x: Execution, { run, nextStep }: Checkpoint, runId: string): Execution {
+function rekeyed(x: Execution, { run, nextStep }: Checkpoint, fork: ForkTarget): Execution {
   if (x.status === "done" || x.status === "failed") return { ...x, waits: new Map(), refusals: new Map() };
-  const key = idempotencyKey(run.graphId, runId, nextStep, x.vertexId, x.item);
+  const key = idempotencyKey(run.graphId, fork.runId, nextStep, x.vertexId, x.item);
   const { nextAt: _, ...rest } = x;
   const waits = [...x.waits.values()].filter((wait, i, all) => keeps(wait, all.slice(i + 1)));
   return {
@@ -81,7 +84,7 @@ function rekeyed(x: Execution, { run, nextStep }: Checkpoint, runId: string): Ex
     status: "pending",
     refusals: new Map(),
     waits: new Map(waits.map((wait) => {
-      const id = waitIdOf(runId, key, wait, 0);
+      const id = waitIdOf(fork, key, wait, 0);
       return [id, { ...wait, id }];
     })),
   };
