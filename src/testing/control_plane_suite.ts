@@ -8,8 +8,8 @@
  * @module
  */
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { ControlPlane, Delivery, Dispatch, GraphKey } from "../worker/mod.ts";
+import { casesOf, testEach } from "./suite.ts";
 
 /** A plane under test, and the world around it. */
 export interface OpenedPlane {
@@ -71,11 +71,9 @@ class Tap {
 const closedError = { code: "CONTROL_PLANE_CLOSED" };
 
 /** Every case of the suite, for other test runners. */
-export const controlPlaneCases: readonly ControlPlaneCase[] = [
-  {
-    title:
-      "CONTROL-1, CONTROL-3, CPL-01: what is submitted is delivered once, with every field, and is gone when it was claimed and acknowledged",
-    run: async ({ plane, keys, due, claim, pass }) => {
+export const controlPlaneCases: readonly ControlPlaneCase[] = casesOf({
+  "CONTROL-1, CONTROL-3, CPL-01: what is submitted is delivered once, with every field, and is gone when it was claimed and acknowledged":
+    async ({ plane, keys, due, claim, pass }) => {
       const tap = new Tap(plane, [keys[0]]);
       const dispatch = await due(keys[0]);
       await pass(LONG);
@@ -86,11 +84,8 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       assert.equal(tap.got.length, 1);
       await tap.leave();
     },
-  },
-  {
-    title:
-      "CONTROL-1, CPL-02: a consumer of other versions, or of none, gets nothing, and one that does not receive hinders nobody",
-    run: async ({ plane, keys, due, pass }) => {
+  "CONTROL-1, CPL-02: a consumer of other versions, or of none, gets nothing, and one that does not receive hinders nobody":
+    async ({ plane, keys, due, pass }) => {
       const other = new Tap(plane, [keys[1]]);
       const none = new Tap(plane, []);
       const { runId } = await due(keys[0]);
@@ -100,22 +95,18 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       assert.deepEqual([other.runs, none.runs, tap.runs], [[], [], [runId]]);
       await Promise.all([other.leave(), none.leave(), tap.leave()]);
     },
+  "CONTROL-1, CPL-17: what is submitted without any consumer waits for one": async (
+    { plane, keys, due, pass },
+  ) => {
+    const sent = [await due(keys[0]), await due(keys[0]), await due(keys[0])].map((d) => d.runId);
+    await pass(5 * LONG);
+    const tap = new Tap(plane, [keys[0]]);
+    await pass(LONG);
+    assert.deepEqual([...tap.runs].sort(), sent.sort());
+    await tap.leave();
   },
-  {
-    title: "CONTROL-1, CPL-17: what is submitted without any consumer waits for one",
-    run: async ({ plane, keys, due, pass }) => {
-      const sent = [await due(keys[0]), await due(keys[0]), await due(keys[0])].map((d) => d.runId);
-      await pass(5 * LONG);
-      const tap = new Tap(plane, [keys[0]]);
-      await pass(LONG);
-      assert.deepEqual([...tap.runs].sort(), sent.sort());
-      await tap.leave();
-    },
-  },
-  {
-    title:
-      "CONTROL-2, CPL-03: a run is in one hand at a time, however often it is submitted and however many consume",
-    run: async ({ plane, keys, due, pass }) => {
+  "CONTROL-2, CPL-03: a run is in one hand at a time, however often it is submitted and however many consume":
+    async ({ plane, keys, due, pass }) => {
       const first = new Tap(plane, [keys[0]]);
       const second = new Tap(plane, [keys[0]]);
       const dispatch = await due(keys[0]);
@@ -129,22 +120,18 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       assert.equal(first.got.length + second.got.length, 2, "it is still due, so it is delivered again");
       await Promise.all([first.leave(), second.leave()]);
     },
+  "CONTROL-2, CPL-04: deliveries of any number of different runs are in hand at the same time": async (
+    { plane, keys, due, pass },
+  ) => {
+    const tap = new Tap(plane, keys);
+    const sent: string[] = [];
+    for (let i = 0; i < 40; i++) sent.push((await due(keys[i % 2]!)).runId);
+    await pass(LONG);
+    assert.deepEqual([...tap.runs].sort(), sent.sort());
+    await tap.leave();
   },
-  {
-    title: "CONTROL-2, CPL-04: deliveries of any number of different runs are in hand at the same time",
-    run: async ({ plane, keys, due, pass }) => {
-      const tap = new Tap(plane, keys);
-      const sent: string[] = [];
-      for (let i = 0; i < 40; i++) sent.push((await due(keys[i % 2]!)).runId);
-      await pass(LONG);
-      assert.deepEqual([...tap.runs].sort(), sent.sort());
-      await tap.leave();
-    },
-  },
-  {
-    title:
-      "CONTROL-4, CPL-05, CPL-06: what is not acknowledged comes again, each time after a longer pause, and is never lost",
-    run: async ({ plane, keys, due, claim, pass }) => {
+  "CONTROL-4, CPL-05, CPL-06: what is not acknowledged comes again, each time after a longer pause, and is never lost":
+    async ({ plane, keys, due, claim, pass }) => {
       const tap = new Tap(plane, [keys[0]]);
       const dispatch = await due(keys[0]);
       const pauses: number[] = [];
@@ -166,49 +153,44 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       assert.equal(tap.got.length, 6);
       await tap.leave();
     },
-  },
-  {
-    title: "CONTROL-2, CPL-08: a run that was not acknowledged holds up no other one",
-    run: async ({ plane, keys, due, pass }) => {
-      const tap = new Tap(plane, [keys[0]]);
-      const refused = await due(keys[0]);
-      await pass(LONG);
-      for (let i = 0; i < 3; i++) {
-        await tap.got.at(-1)!.nack();
-        while (tap.runs.filter((id) => id === refused.runId).length < i + 2) await pass(LONG / 4);
-      }
+  "CONTROL-2, CPL-08: a run that was not acknowledged holds up no other one": async (
+    { plane, keys, due, pass },
+  ) => {
+    const tap = new Tap(plane, [keys[0]]);
+    const refused = await due(keys[0]);
+    await pass(LONG);
+    for (let i = 0; i < 3; i++) {
       await tap.got.at(-1)!.nack();
-      const other = await due(keys[0]);
-      await pass(LONG);
-      assert.equal(tap.runs.at(-1), other.runId);
-      await tap.leave();
-    },
+      while (tap.runs.filter((id) => id === refused.runId).length < i + 2) await pass(LONG / 4);
+    }
+    await tap.got.at(-1)!.nack();
+    const other = await due(keys[0]);
+    await pass(LONG);
+    assert.equal(tap.runs.at(-1), other.runId);
+    await tap.leave();
   },
-  {
-    title: "CONTROL-4, CPL-09: the first of ack and nack counts, and calling them again is harmless",
-    run: async ({ plane, keys, due, claim, pass }) => {
-      const tap = new Tap(plane, [keys[0]]);
-      const done = await due(keys[0]);
-      await pass(LONG);
-      await claim(done);
-      await tap.got[0]!.ack();
-      await tap.got[0]!.nack();
-      await tap.got[0]!.ack();
-      await pass(30 * LONG);
-      assert.equal(tap.got.length, 1, "the nack came too late");
-      await due(keys[0]);
-      await pass(LONG);
-      await tap.got[1]!.nack();
-      await tap.got[1]!.ack();
-      await pass(30 * LONG);
-      assert.ok(tap.got.length > 2, "the ack came too late");
-      await tap.leave();
-    },
+  "CONTROL-4, CPL-09: the first of ack and nack counts, and calling them again is harmless": async (
+    { plane, keys, due, claim, pass },
+  ) => {
+    const tap = new Tap(plane, [keys[0]]);
+    const done = await due(keys[0]);
+    await pass(LONG);
+    await claim(done);
+    await tap.got[0]!.ack();
+    await tap.got[0]!.nack();
+    await tap.got[0]!.ack();
+    await pass(30 * LONG);
+    assert.equal(tap.got.length, 1, "the nack came too late");
+    await due(keys[0]);
+    await pass(LONG);
+    await tap.got[1]!.nack();
+    await tap.got[1]!.ack();
+    await pass(30 * LONG);
+    assert.ok(tap.got.length > 2, "the ack came too late");
+    await tap.leave();
   },
-  {
-    title:
-      "CONTROL-5, CONTROL-6, CPL-10, CPL-11: a consumer that ends hands back what it holds to the next one",
-    run: async ({ plane, keys, due, claim, pass }) => {
+  "CONTROL-5, CONTROL-6, CPL-10, CPL-11: a consumer that ends hands back what it holds to the next one":
+    async ({ plane, keys, due, claim, pass }) => {
       const gone = new Tap(plane, [keys[0]]);
       const dispatch = await due(keys[0]);
       await pass(LONG);
@@ -228,21 +210,17 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       await heir.got[0]!.ack();
       await heir.leave();
     },
+  "CONTROL-6, CPL-12: submit and consume reject with the reason of a signal that is aborted already": async (
+    { plane, keys, due },
+  ) => {
+    const dispatch = await due(keys[0]);
+    const reason = new Error("not today");
+    const signal = AbortSignal.abort(reason);
+    await assert.rejects(plane.submit(dispatch, { signal }), (error) => error === reason);
+    await assert.rejects(plane.consume([keys[0]], signal).next(), (error) => error === reason);
   },
-  {
-    title: "CONTROL-6, CPL-12: submit and consume reject with the reason of a signal that is aborted already",
-    run: async ({ plane, keys, due }) => {
-      const dispatch = await due(keys[0]);
-      const reason = new Error("not today");
-      const signal = AbortSignal.abort(reason);
-      await assert.rejects(plane.submit(dispatch, { signal }), (error) => error === reason);
-      await assert.rejects(plane.consume([keys[0]], signal).next(), (error) => error === reason);
-    },
-  },
-  {
-    title:
-      "CONTROL-5, CPL-16: a consumer that does not receive yet blocks neither submit nor another consumer",
-    run: async ({ plane, keys, due, claim, pass }) => {
+  "CONTROL-5, CPL-16: a consumer that does not receive yet blocks neither submit nor another consumer":
+    async ({ plane, keys, due, claim, pass }) => {
       const idle = plane.consume([keys[0]]);
       const first = await due(keys[0]);
       const tap = new Tap(plane, [keys[0]]);
@@ -257,11 +235,8 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       assert.equal((await next).value?.dispatch.runId, second.runId);
       await idle.return?.();
     },
-  },
-  {
-    title:
-      "CONTROL-7, ERR-03, CPL-13, CPL-14, CPL-15, CPL-19: after close calls reject, consumers have ended, no timer is left, and settling is harmless",
-    run: async ({ plane, keys, due, pass, timers }) => {
+  "CONTROL-7, ERR-03, CPL-13, CPL-14, CPL-15, CPL-19: after close calls reject, consumers have ended, no timer is left, and settling is harmless":
+    async ({ plane, keys, due, pass, timers }) => {
       const taps = [new Tap(plane, [keys[0]]), new Tap(plane, [keys[0]]), new Tap(plane, [keys[1]])];
       const dispatch = await due(keys[0]);
       await pass(LONG);
@@ -276,19 +251,9 @@ export const controlPlaneCases: readonly ControlPlaneCase[] = [
       await delivery!.ack();
       if (timers !== undefined) assert.equal(timers(), 0);
     },
-  },
-];
+});
 
 /** Registers one test for each case, under the name of the plane. */
 export function controlPlaneSuite(name: string, harness: ControlPlaneHarness): void {
-  for (const { title, run } of controlPlaneCases) {
-    test(`${title} [${name}]`, async () => {
-      const opened = await harness.open();
-      try {
-        await run(opened);
-      } finally {
-        await opened.cleanup();
-      }
-    });
-  }
+  testEach(name, controlPlaneCases, () => harness.open());
 }

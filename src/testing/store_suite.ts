@@ -7,7 +7,6 @@
  *
  * @module
  */
-import { test } from "node:test";
 import { indexCases } from "./store_suite/index_rows.ts";
 import { mailboxCases } from "./store_suite/mailbox.ts";
 import { ownerCases } from "./store_suite/owners.ts";
@@ -19,6 +18,7 @@ import { trimCases } from "./store_suite/trim.ts";
 import type { Store } from "../store/store.ts";
 import { aroundStore } from "./around_store.ts";
 import { lateStore } from "./late_store.ts";
+import { testEach } from "./suite.ts";
 import { VirtualClock } from "./virtual_clock.ts";
 
 export type { OpenedStore, StoreCase } from "./store_suite/support.ts";
@@ -45,36 +45,20 @@ export const storeCases: readonly StoreCase[] = [
  * and some writes are made twice.
  */
 export function storeSuite(name: string, harness: StoreHarness): void {
-  for (const { title, run } of storeCases) {
-    test(`${title} [${name}]`, async () => {
-      const opened = await harness.open();
-      try {
-        await run(opened);
-      } finally {
-        await opened.cleanup();
-      }
-    });
-  }
-  for (const { title, run } of lateCases) {
-    test(`${title} [${name}, acknowledged late]`, async () => {
-      const clock = new VirtualClock();
-      const far = (store: Store) => {
-        const held = aroundStore(store, (call) => clock.hold(call.apply()));
-        return lateStore(held, clock, LATE_MS);
-      };
-      const opened = await harness.open();
-      try {
-        await clock.drive(run({
-          store: far(opened.store),
-          reopen: async () => far(await opened.reopen()),
-          second: async () => far(await opened.second()),
-          cleanup: opened.cleanup,
-        }));
-      } finally {
-        await opened.cleanup();
-      }
-    });
-  }
+  testEach(name, storeCases, () => harness.open());
+  testEach(`${name}, acknowledged late`, lateCases, () => harness.open(), async (run, opened) => {
+    const clock = new VirtualClock();
+    const far = (store: Store) => {
+      const held = aroundStore(store, (call) => clock.hold(call.apply()));
+      return lateStore(held, clock, LATE_MS);
+    };
+    await clock.drive(run({
+      store: far(opened.store),
+      reopen: async () => far(await opened.reopen()),
+      second: async () => far(await opened.second()),
+      cleanup: opened.cleanup,
+    }));
+  });
 }
 
 /** What is about order and not about sizes: acknowledged late, lost and made again, on virtual time. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { CallOptions, Position, Store } from "../../store/store.ts";
-import { bytes, entryAt, freshId, push, rejects, type StoreCase } from "./support.ts";
+import { entryAt, freshId, mail, push, rejects, type StoreCase } from "./support.ts";
 
 type Call = (store: Store, options: CallOptions, at: Position) => Promise<unknown>;
 
@@ -8,7 +8,7 @@ type Call = (store: Store, options: CallOptions, at: Position) => Promise<unknow
 const calls: Readonly<Record<string, Call>> = {
   append: (store, options) => store.append("new", 0, entryAt(null), options),
   post: (store, options, { epoch }) => {
-    const mailbox = { version: null, value: bytes("x") };
+    const mailbox = mail(null, "x");
     return store.post("run", { postId: freshId("post"), epoch, mailbox }, options);
   },
   tail: (store, options) => store.tail("run", options),

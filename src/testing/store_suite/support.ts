@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { AppendEntry, CatalogRow, Position, Store, WaitRow } from "../../store/store.ts";
+import type { AppendEntry, CatalogRow, Position, PostEntry, Store, WaitRow } from "../../store/store.ts";
 
 /** A store opened for one test, on data of its own. */
 export interface OpenedStore {
@@ -76,6 +76,22 @@ export async function push(
 ): Promise<Position> {
   const appended = await store.append(runId, at === null ? 0 : at.revision + 1, entryAt(at, patch));
   return appended.position;
+}
+
+/** A mailbox in the place of the one with that version. */
+export function mail(version: string | null, value: string): PostEntry["mailbox"] {
+  return { version, value: bytes(value) };
+}
+
+/** Sets the mailbox of a run. */
+export async function post(
+  store: Store,
+  runId: string,
+  epoch: string,
+  mailbox: PostEntry["mailbox"],
+  more: Partial<PostEntry> = {},
+): Promise<{ readonly mailbox: string }> {
+  return await store.post(runId, { postId: freshId("post"), epoch, mailbox, ...more });
 }
 
 /** Appends records until the run has `count` of them. */

@@ -4,9 +4,10 @@ import {
   bytes,
   catalogRow,
   entryAt,
-  freshId,
   historyOf,
+  mail,
   noise,
+  post,
   push,
   rejects,
   sameBytes,
@@ -14,6 +15,7 @@ import {
   text,
   waitRow,
 } from "./support.ts";
+import { casesOf } from "../suite.ts";
 
 /** A run of `count` records, each a snapshot with two parts. */
 async function growSnapshots(store: Store, runId: string, count: number): Promise<Position> {
@@ -27,16 +29,10 @@ async function growSnapshots(store: Store, runId: string, count: number): Promis
 const ref = (revision: number, index: number): PartRef => ({ revision, index });
 
 /** The beginning of a history cut off. */
-export const trimCases: readonly StoreCase[] = [
-  {
-    title:
-      "a trim removes the records before the cut; head, mailbox and all from the cut on stay as they were (STORE-9, H4)",
-    run: async ({ store, second }) => {
-      const first = await store.append(
-        "run",
-        0,
-        entryAt(null, { mailbox: { version: null, value: bytes("mail") } }),
-      );
+export const trimCases: readonly StoreCase[] = casesOf({
+  "a trim removes the records before the cut; head, mailbox and all from the cut on stay as they were (STORE-9, H4)":
+    async ({ store, second }) => {
+      const first = await store.append("run", 0, entryAt(null, { mailbox: mail(null, "mail") }));
       let at = first.position;
       for (let i = 1; i < 8; i++) at = await push(store, "run", at, { snapshot: i < 5 ? i : 5 });
       const before = await store.tail("run");
@@ -52,21 +48,18 @@ export const trimCases: readonly StoreCase[] = [
         assert.deepEqual(await revisions(6, 10), [6, 7]);
         assert.deepEqual(await revisions(8, 10), []);
       }
-      const mailbox = { version: first.mailbox!, value: bytes("newer") };
-      const posted = await writer.post("run", { postId: freshId("post"), epoch: at.epoch, mailbox });
+      const mailbox = mail(first.mailbox!, "newer");
+      const posted = await post(writer, "run", at.epoch, mailbox);
       const next = await writer.append(
         "run",
         8,
-        entryAt(at, { snapshot: 5, mailbox: { version: posted.mailbox, value: bytes("newest") } }),
+        entryAt(at, { snapshot: 5, mailbox: mail(posted.mailbox, "newest") }),
       );
       assert.equal(next.position.revision, 8);
       assert.equal((await store.inspect("run", 7, undefined)).appendId, before?.records.at(-1)?.appendId);
     },
-  },
-  {
-    title:
-      "parts that are to be kept are read as before, the others are gone; the next trim keeps its own (STORE-9)",
-    run: async ({ store, second }) => {
+  "parts that are to be kept are read as before, the others are gone; the next trim keeps its own (STORE-9)":
+    async ({ store, second }) => {
       const { epoch } = await growSnapshots(store, "run", 6);
       await store.trim("run", { epoch, before: 3, keep: [ref(0, 1), ref(2, 0), ref(4, 0)] });
       const other = await second();
@@ -86,30 +79,25 @@ export const trimCases: readonly StoreCase[] = [
         await rejects(other.parts("run", epoch, [gone]), "STORE", { op: "parts" });
       }
     },
+  "a trim again, or further back, changes nothing; one past the newest snapshot is refused (STORE-9)": async (
+    { store },
+  ) => {
+    let at = await growSnapshots(store, "run", 5);
+    at = await push(store, "run", at, { snapshot: 4 });
+    const { epoch } = at;
+    await store.trim("run", { epoch, before: 3, keep: [] });
+    await store.trim("run", { epoch, before: 3, keep: [] });
+    await store.trim("run", { epoch, before: 1, keep: [] });
+    await rejects(store.trim("run", { epoch, before: 5, keep: [] }), "STORE", { op: "trim" });
+    for (const before of [-1, 0.5, NaN]) {
+      await rejects(store.trim("run", { epoch, before, keep: [] }), "STORE", { op: "trim" });
+    }
+    assert.deepEqual(await historyOf(store, "run"), [3, 4, 5].map((i) => `record ${i}`));
+    await store.trim("run", { epoch, before: 4, keep: [] });
+    assert.equal((await store.tail("run"))?.records.length, 2);
   },
-  {
-    title:
-      "a trim again, or further back, changes nothing; one past the newest snapshot is refused (STORE-9)",
-    run: async ({ store }) => {
-      let at = await growSnapshots(store, "run", 5);
-      at = await push(store, "run", at, { snapshot: 4 });
-      const { epoch } = at;
-      await store.trim("run", { epoch, before: 3, keep: [] });
-      await store.trim("run", { epoch, before: 3, keep: [] });
-      await store.trim("run", { epoch, before: 1, keep: [] });
-      await rejects(store.trim("run", { epoch, before: 5, keep: [] }), "STORE", { op: "trim" });
-      for (const before of [-1, 0.5, NaN]) {
-        await rejects(store.trim("run", { epoch, before, keep: [] }), "STORE", { op: "trim" });
-      }
-      assert.deepEqual(await historyOf(store, "run"), [3, 4, 5].map((i) => `record ${i}`));
-      await store.trim("run", { epoch, before: 4, keep: [] });
-      assert.equal((await store.tail("run"))?.records.length, 2);
-    },
-  },
-  {
-    title:
-      "a trim touches the run of its epoch only; a run begun anew has its whole history (STORE-6, STORE-9)",
-    run: async ({ store }) => {
+  "a trim touches the run of its epoch only; a run begun anew has its whole history (STORE-6, STORE-9)":
+    async ({ store }) => {
       const old = await growSnapshots(store, "run", 4);
       await rejects(store.trim("none", { epoch: old.epoch, before: 1, keep: [] }), "CHECKPOINT_NOT_FOUND");
       await store.trim("run", { epoch: old.epoch, before: 2, keep: [ref(0, 0)] });
@@ -119,24 +107,18 @@ export const trimCases: readonly StoreCase[] = [
       assert.deepEqual(await historyOf(store, "run"), [0, 1, 2, 3].map((i) => `record ${i}`));
       assert.deepEqual((await store.parts("run", fresh.epoch, [ref(0, 0)])).map(text), ["p0.0"]);
     },
+  "a purge that names an epoch removes no other run of the id (STORE-6)": async ({ store }) => {
+    const old = await push(store, "run", null);
+    await store.purge("run", { epoch: "none" });
+    assert.deepEqual((await store.tail("run"))?.position, old);
+    await store.purge("run", { epoch: old.epoch });
+    assert.equal(await store.tail("run"), undefined);
+    const fresh = await push(store, "run", null);
+    await store.purge("run", { epoch: old.epoch });
+    assert.deepEqual((await store.tail("run"))?.position, fresh);
   },
-  {
-    title: "a purge that names an epoch removes no other run of the id (STORE-6)",
-    run: async ({ store }) => {
-      const old = await push(store, "run", null);
-      await store.purge("run", { epoch: "none" });
-      assert.deepEqual((await store.tail("run"))?.position, old);
-      await store.purge("run", { epoch: old.epoch });
-      assert.equal(await store.tail("run"), undefined);
-      const fresh = await push(store, "run", null);
-      await store.purge("run", { epoch: old.epoch });
-      assert.deepEqual((await store.tail("run"))?.position, fresh);
-    },
-  },
-  {
-    title:
-      "records and parts of any size are cut; a long mailbox and the rows of waits written beside them stay (STORE-9)",
-    run: async ({ store, second }) => {
+  "records and parts of any size are cut; a long mailbox and the rows of waits written beside them stay (STORE-9)":
+    async ({ store, second }) => {
       const big = noise(1_700_000, 1);
       const long = noise(100_000, 2);
       const first = await store.append(
@@ -179,26 +161,23 @@ export const trimCases: readonly StoreCase[] = [
       await rejects(reader.parts("run", epoch, [ref(0, 1)]), "STORE", { op: "parts" });
       assert.deepEqual(await historyOf(reader, "run"), ["record 3"]);
     },
+  "whoever appends and reads while a history is trimmed again and again is never disturbed (STORE-9)": async (
+    { store, second },
+  ) => {
+    const [trimmer, reader] = [await second(), await second()];
+    let at = await push(store, "run", null, { parts: [bytes("p0")] });
+    for (let i = 1; i < 30; i++) {
+      const { epoch } = at;
+      const previous = ref(i - 1, 0);
+      const [next, , tail] = await Promise.all([
+        push(store, "run", at, { snapshot: i, parts: [bytes(`p${i}`)] }),
+        trimmer.trim("run", { epoch, before: i - 1, keep: [] }),
+        reader.tail("run"),
+      ]);
+      assert.equal(tail!.records[0]?.revision, tail!.records.at(-1)!.revision);
+      assert.deepEqual((await reader.parts("run", epoch, [previous])).map(text), [`p${i - 1}`]);
+      at = next;
+    }
+    assert.deepEqual(await historyOf(store, "run"), ["record 28", "record 29"]);
   },
-  {
-    title:
-      "whoever appends and reads while a history is trimmed again and again is never disturbed (STORE-9)",
-    run: async ({ store, second }) => {
-      const [trimmer, reader] = [await second(), await second()];
-      let at = await push(store, "run", null, { parts: [bytes("p0")] });
-      for (let i = 1; i < 30; i++) {
-        const { epoch } = at;
-        const previous = ref(i - 1, 0);
-        const [next, , tail] = await Promise.all([
-          push(store, "run", at, { snapshot: i, parts: [bytes(`p${i}`)] }),
-          trimmer.trim("run", { epoch, before: i - 1, keep: [] }),
-          reader.tail("run"),
-        ]);
-        assert.equal(tail!.records[0]?.revision, tail!.records.at(-1)!.revision);
-        assert.deepEqual((await reader.parts("run", epoch, [previous])).map(text), [`p${i - 1}`]);
-        at = next;
-      }
-      assert.deepEqual(await historyOf(store, "run"), ["record 28", "record 29"]);
-    },
-  },
-];
+});
