@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoreError } from "../../src/errors.ts";
-import { openDriver } from "../../src/store/deno_kv/driver.ts";
-import { denoKv, type DenoKvOptions, type DenoKvStore, type KvDriver } from "../../src/store/deno_kv/mod.ts";
+
 import { type Evidence, judgeAppend, PASSED } from "../../src/store/doubt.ts";
 import {
   bytes,
@@ -17,37 +16,7 @@ import {
   text,
   waitRow,
 } from "../../src/testing/store_suite/support.ts";
-import { allEntries, type CommitCall, type DriverFaults, faultyKv } from "../support/kv_faults.ts";
-import { temporaryFolder } from "../support/stores.ts";
-
-interface Faulty {
-  readonly store: DenoKvStore;
-  readonly kv: KvDriver;
-  readonly faults: DriverFaults;
-}
-
-/** Runs a test on a file whose driver it can disturb. */
-async function withFaults(
-  work: (opened: Faulty) => Promise<void>,
-  options: DenoKvOptions = {},
-): Promise<void> {
-  const folder = await temporaryFolder();
-  const { kv } = await openDriver(`${folder.path}/store.db`);
-  const faults: DriverFaults = {};
-  const store = await denoKv("", { ...options, kv: faultyKv(kv, faults) });
-  try {
-    await work({ store, kv, faults });
-  } finally {
-    await store.close();
-    await folder.remove();
-  }
-}
-
-/** The commit happens and its acknowledgement is lost. */
-async function loseAck({ commit }: CommitCall): Promise<never> {
-  await commit();
-  throw new Error("connection reset\nStack backtrace: 0: <unknown>");
-}
+import { allEntries, type CommitCall, loseAck, withFaults } from "../support/kv_faults.ts";
 
 const BIG = 1_500_000;
 

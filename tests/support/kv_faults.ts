@@ -1,4 +1,13 @@
-import type { KvAtomic, KvDriver, KvEntry } from "../../src/store/deno_kv/mod.ts";
+import { openDriver } from "../../src/store/deno_kv/driver.ts";
+import {
+  denoKv,
+  type DenoKvOptions,
+  type DenoKvStore,
+  type KvAtomic,
+  type KvDriver,
+  type KvEntry,
+} from "../../src/store/deno_kv/mod.ts";
+import { temporaryFolder } from "./stores.ts";
 
 type Committed = Awaited<ReturnType<KvAtomic["commit"]>>;
 
@@ -73,4 +82,34 @@ export async function allEntries(kv: KvDriver): Promise<KvEntry[]> {
     if (entry.key[1] !== "layout") entries.push(entry);
   }
   return entries;
+}
+
+/** A store on a file whose driver a test can disturb. */
+export interface Faulty {
+  readonly store: DenoKvStore;
+  readonly kv: KvDriver;
+  readonly faults: DriverFaults;
+}
+
+/** Runs a test on a file whose driver it can disturb. */
+export async function withFaults(
+  work: (opened: Faulty) => Promise<void>,
+  options: DenoKvOptions = {},
+): Promise<void> {
+  const folder = await temporaryFolder();
+  const { kv } = await openDriver(`${folder.path}/store.db`);
+  const faults: DriverFaults = {};
+  const store = await denoKv("", { ...options, kv: faultyKv(kv, faults) });
+  try {
+    await work({ store, kv, faults });
+  } finally {
+    await store.close();
+    await folder.remove();
+  }
+}
+
+/** The commit happens and its acknowledgement is lost. */
+export async function loseAck({ commit }: CommitCall): Promise<never> {
+  await commit();
+  throw new Error("connection reset\nStack backtrace: 0: <unknown>");
 }

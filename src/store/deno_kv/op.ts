@@ -19,10 +19,15 @@ export interface Op {
   readonly writes: readonly Write[];
 }
 
+/** What the driver said to a commit; without a stamp it was refused, or its outcome is in doubt. */
+export type Outcome =
+  | { readonly stamp: string; readonly error?: undefined }
+  | { readonly stamp?: undefined; readonly error?: unknown };
+
 /** What one operation may hold; the value bytes leave room for what the driver adds. */
 export const MAX_OP_BYTES = 780_000;
 export const MAX_MUTATIONS = 1000;
-const MAX_KEY_BYTES = 80_000;
+export const MAX_KEY_BYTES = 80_000;
 /** The longest key that the driver takes. */
 const MAX_KEY = 2048;
 

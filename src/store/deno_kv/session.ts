@@ -5,7 +5,8 @@ import { checkSignal } from "../signal.ts";
 import type { CallOptions } from "../store.ts";
 import type { Key, KvDriver, KvEntry } from "./driver.ts";
 import { ValueFault } from "./frame.ts";
-import type { Check, Op } from "./op.ts";
+import { GroupCommit } from "./group_commit.ts";
+import type { Check, Op, Outcome } from "./op.ts";
 
 /** A commit, as a fault seam sees it: the `n`-th of this handle, about to be made or made. */
 export interface CommitEvent {
@@ -13,6 +14,8 @@ export interface CommitEvent {
   readonly kind: CommitKind;
   /** Its number, from 1. */
   readonly n: number;
+  /** How many calls it is for: appends and posts of different runs that meet are one commit. */
+  readonly members: number;
   /** Whether it is about to be made, or made. */
   readonly phase: "before" | "after";
 }
@@ -38,11 +41,6 @@ export interface Call {
   /** When patience with a locked file ends. */
   readonly until: number;
 }
-
-/** What the driver said to a commit; without a stamp its outcome is in doubt. */
-export type Outcome =
-  | { readonly stamp: string }
-  | { readonly stamp?: undefined; readonly error?: unknown };
 
 /** A commit that is repeated until it is there or refused. */
 export interface Conditional<T> {
@@ -77,6 +75,7 @@ const LONGEST_DELAY = 100;
 export class Session {
   readonly #kv: KvDriver;
   readonly #options: SessionOptions;
+  readonly #group: GroupCommit;
   #commits = 0;
   #closed = false;
   #over: { readonly layout: number; readonly problem: string } | undefined;
@@ -84,6 +83,11 @@ export class Session {
   constructor(kv: KvDriver, options: SessionOptions) {
     this.#kv = kv;
     this.#options = options;
+    this.#group = new GroupCommit({
+      maxChecks: options.maxChecks,
+      commit: ({ kind, op }, members) => this.#make(kind, op, members),
+      stamps: async (keys) => (await this.#entries(keys)).map(({ versionstamp }) => versionstamp),
+    });
   }
 
   get runtime(): Runtime {
@@ -114,12 +118,14 @@ export class Session {
 
   /** Up to ten keys are one read, of one moment; more are read ten at a time, side by side. */
   async getMany(call: Call, keys: readonly Key[]): Promise<readonly KvEntry[]> {
-    if (keys.length <= READ_KEYS) {
-      return await this.#read(call, () => this.#kv.getMany(keys, { consistency: "strong" }));
-    }
+    return await this.#read(call, () => this.#entries(keys));
+  }
+
+  async #entries(keys: readonly Key[]): Promise<readonly KvEntry[]> {
+    if (keys.length <= READ_KEYS) return await this.#kv.getMany(keys, { consistency: "strong" });
     const batches: Promise<readonly KvEntry[]>[] = [];
     for (let i = 0; i < keys.length; i += READ_KEYS) {
-      batches.push(this.getMany(call, keys.slice(i, i + READ_KEYS)));
+      batches.push(this.#entries(keys.slice(i, i + READ_KEYS)));
     }
     return (await Promise.all(batches)).flat();
   }
@@ -141,8 +147,8 @@ export class Session {
     });
   }
 
-  /** Commits once. Only the fault seam and misuse make it throw; a fault of the driver is an outcome in doubt. */
-  async commit(call: Call, kind: CommitKind, op: Op): Promise<Outcome> {
+  /** Commits once, together with what else there is to append or post; throws like {@link Session.run}. */
+  async #commit(call: Call, kind: CommitKind, op: Op): Promise<Outcome> {
     this.#check(call);
     if (op.checks.length > this.#options.maxChecks) {
       throw this.#fault(
@@ -150,9 +156,15 @@ export class Session {
         `an operation has ${op.checks.length} checks, ${this.#options.maxChecks} are allowed`,
       );
     }
+    if (kind !== "append" && kind !== "post") return await this.#make(kind, op, 1);
+    return await this.#group.commit({ kind, op, check: () => this.#check(call) });
+  }
+
+  /** Commits once. Only the fault seam makes it throw; a fault of the driver is an outcome in doubt. */
+  async #make(kind: CommitKind, op: Op, members: number): Promise<Outcome> {
     const { onCommit } = this.#options;
     const n = ++this.#commits;
-    if (onCommit !== undefined) await onCommit({ kind, n, phase: "before" });
+    if (onCommit !== undefined) await onCommit({ kind, n, members, phase: "before" });
     const atomic = this.#kv.atomic();
     for (const check of op.checks) atomic.check(check);
     for (const { key, value } of op.writes) value === null ? atomic.delete(key) : atomic.set(key, value);
@@ -163,7 +175,7 @@ export class Session {
     } catch (error) {
       outcome = { error };
     }
-    if (onCommit !== undefined) await onCommit({ kind, n, phase: "after" });
+    if (onCommit !== undefined) await onCommit({ kind, n, members, phase: "after" });
     return outcome;
   }
 
@@ -173,7 +185,7 @@ export class Session {
       // What can be built at once is on its way before the caller goes on.
       const building = work.build();
       const op = building instanceof Promise ? await building : building;
-      const outcome: Outcome = op === undefined ? {} : await this.commit(call, kind, op);
+      const outcome: Outcome = op === undefined ? {} : await this.#commit(call, kind, op);
       if (outcome.stamp !== undefined) return work.done(outcome.stamp);
       const found = await work.judge();
       if (found !== undefined) return found.value;
