@@ -160,6 +160,12 @@ export type {
   Appended,
   AppendEntry,
   CallOptions,
+  Cell,
+  CellChange,
+  CellName,
+  CellQuery,
+  Cells,
+  CellsEntry,
   ClosedWait,
   Cut,
   IndexChanges,
@@ -170,6 +176,7 @@ export type {
   Owners,
   PartRef,
   Position,
+  Posted,
   PostEntry,
   PurgeOptions,
   StoredRecord,
@@ -222,6 +229,7 @@ export {
   RunExistsError,
 } from "./src/errors.ts";
 export {
+  CellConflictError,
   CheckpointDecodeError,
   CheckpointNotFoundError,
   MailboxConflictError,

@@ -72,6 +72,22 @@ export class MailboxConflictError extends SuperstepError {
   }
 }
 
+/** A cell that changed since it was read. */
+export class CellConflictError extends SuperstepError {
+  /** @internal */
+  static readonly errorName: string = "CellConflictError";
+  /** The stable code. */
+  override readonly code = "CELL_CONFLICT";
+  /** `space`, `cell`: where the first one is that has not the version demanded; `runId`: whose append or post demanded it. */
+  constructor(readonly space: string, readonly cell: string, readonly runId?: string) {
+    super(`superstep: the cell ${space} ${cell} has changed since it was read; read it again`, {
+      space,
+      cell,
+      ...(runId === undefined ? {} : { runId }),
+    });
+  }
+}
+
 /** A store that failed, or whose answer is not known. */
 export class StoreError extends SuperstepError {
   /** @internal */

@@ -63,6 +63,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   RUN_BUSY: meaning(409, "a process is at work on the run", { retryable: true }),
   REVISION_CONFLICT: meaning(409, "the run has moved meanwhile", { retryable: true }),
   MAILBOX_CONFLICT: meaning(409, "the run has moved meanwhile", { retryable: true }),
+  CELL_CONFLICT: meaning(409, "what the call depends on has changed meanwhile", { retryable: true }),
   RESUME_TERMINAL: ENDED,
   RUN_CANCELLED: ENDED,
   RUN_DEADLINE: ENDED,

@@ -1,5 +1,11 @@
-import { MailboxConflictError, OwnershipLostError, RevisionConflictError, RunBusyError } from "../errors.ts";
-import type { Position } from "./store.ts";
+import {
+  CellConflictError,
+  MailboxConflictError,
+  OwnershipLostError,
+  RevisionConflictError,
+  RunBusyError,
+} from "../errors.ts";
+import type { CellName, Position } from "./store.ts";
 
 /** An append whose outcome is judged, by what it demanded of the store. */
 export interface AppendClaim {
@@ -38,8 +44,14 @@ export const PASSED = "passed";
  * success even when its owner was buried afterwards, and a lost owner is told before the conflict that it caused.
  *
  * @param absentPresent whether the owner key that had to be absent is there
+ * @param changedCell the first cell that has not the version that the append demanded
  */
-export function judgeAppend(claim: AppendClaim, found: Evidence, absentPresent: boolean): Verdict {
+export function judgeAppend(
+  claim: AppendClaim,
+  found: Evidence,
+  absentPresent: boolean,
+  changedCell?: CellName,
+): Verdict {
   const { runId, revision, at } = claim;
   const head = found.head?.position;
   const sameRun = at === null || head?.epoch === at.epoch;
@@ -57,6 +69,9 @@ export function judgeAppend(claim: AppendClaim, found: Evidence, absentPresent: 
   if (absentPresent) return refused(new RunBusyError(runId, claim.absent ?? "unknown"));
   if (claim.mailbox !== undefined && claim.mailbox !== (found.mailbox?.version ?? null)) {
     return refused(new MailboxConflictError(runId));
+  }
+  if (changedCell !== undefined) {
+    return refused(new CellConflictError(changedCell.space, changedCell.name, runId));
   }
   return { kind: "open" };
 }

@@ -1,11 +1,14 @@
-import { CheckpointNotFoundError, MailboxConflictError, StoreError } from "../errors.ts";
+import { CellConflictError, CheckpointNotFoundError, MailboxConflictError, StoreError } from "../errors.ts";
 import { type AppendClaim, judgeAppend } from "./doubt.ts";
+import { checkCells } from "./cell_limits.ts";
 import { checkAppend, checkCut, checkKeyText, checkPost } from "./limits.ts";
+import { memoryCells } from "./memory_cells.ts";
 import { memoryOwners } from "./memory_owners.ts";
 import {
   copyCatalog,
   copyWait,
   headOf,
+  type Mailbox,
   mailboxOf,
   pageOf,
   partOf,
@@ -26,6 +29,7 @@ import {
 } from "./query.ts";
 import { checkSignal } from "./signal.ts";
 import type {
+  Appended,
   AppendEntry,
   CallOptions,
   CatalogRow,
@@ -33,12 +37,25 @@ import type {
   IndexChanges,
   Inspection,
   Position,
+  Posted,
   Store,
   WaitRow,
   WakeRow,
 } from "./store.ts";
 
 const NO_PARTS: readonly Uint8Array[] = [];
+
+function appended(position: Position, mailbox: string | undefined, cells: string | undefined): Appended {
+  return {
+    position,
+    ...(mailbox === undefined ? {} : { mailbox }),
+    ...(cells === undefined ? {} : { cells }),
+  };
+}
+
+function posted({ version, cells }: Mailbox): Posted {
+  return { mailbox: version, ...(cells === undefined ? {} : { cells }) };
+}
 
 /**
  * A store in the memory of this process: the contract of the durable ones, for tests and for runs that may be lost.
@@ -69,6 +86,7 @@ export function memoryStore(): Store {
   }
 
   const owners = memoryOwners(open);
+  const cells = memoryCells(open, () => `c${++versions}`);
 
   function inspection(run: Run | undefined, revision: number, writer: string | undefined): Inspection {
     return {
@@ -94,7 +112,10 @@ export function memoryStore(): Store {
     const writerAlive = writer === undefined || owners.alive(writer);
     const absentPresent = absent !== undefined && owners.alive(absent);
     const mailboxHolds = mailbox === undefined || (run?.mailbox?.version ?? null) === mailbox.version;
-    if (follows && writerAlive && !absentPresent && mailboxHolds) return undefined;
+    const changedCell = cells.changed(entry.cells);
+    if (follows && writerAlive && !absentPresent && mailboxHolds && changedCell === undefined) {
+      return undefined;
+    }
     const claim: AppendClaim = {
       runId,
       revision,
@@ -104,16 +125,16 @@ export function memoryStore(): Store {
       ...(absent === undefined ? {} : { absent }),
       ...(mailbox === undefined ? {} : { mailbox: mailbox.version }),
     };
-    const verdict = judgeAppend(claim, inspection(run, revision, writer), absentPresent);
+    const verdict = judgeAppend(claim, inspection(run, revision, writer), absentPresent, changedCell);
     if (verdict.kind === "done") return verdict.position;
     throw verdict.kind === "refused"
       ? verdict.error
       : new StoreError("append", "the append demands what no store can hold", { runId });
   }
 
-  function setMailbox(run: Run, value: Uint8Array, postId: string): string {
+  function setMailbox(run: Run, value: Uint8Array, postId: string, cells?: string): string {
     const version = `m${++versions}`;
-    run.mailbox = { version, value: value.slice(), postId };
+    run.mailbox = { version, value: value.slice(), postId, cells };
     return version;
   }
 
@@ -141,15 +162,17 @@ export function memoryStore(): Store {
   return {
     info: { name: "memory", durable: false },
     owners,
+    cells,
 
     // deno-lint-ignore require-await
     async append(runId, revision, entry, options) {
       let run = begin("append", runId, options);
       checkAppend(revision, entry);
+      if (entry.cells !== undefined) checkCells("append", entry.cells);
       const before = settled(run, runId, revision, entry);
       if (before !== undefined) {
-        const version = recordAt(run, revision)?.mailbox;
-        return version === undefined ? { position: before } : { position: before, mailbox: version };
+        const written = recordAt(run, revision);
+        return appended(before, written?.mailbox, written?.cells);
       }
       const position = {
         revision,
@@ -177,28 +200,34 @@ export function memoryStore(): Store {
       const mailbox = entry.mailbox === undefined
         ? undefined
         : setMailbox(run, entry.mailbox.value, entry.appendId);
+      const version = entry.cells === undefined ? undefined : cells.set(entry.cells, entry.appendId);
       run.records.push({
         appendId: entry.appendId,
         bytes: entry.record.slice(),
         parts: entry.parts.length === 0 ? NO_PARTS : entry.parts.map((part) => part.slice()),
         mailbox,
+        cells: version,
       });
       if (entry.index !== undefined) changeIndex(runId, run, entry.index);
-      return mailbox === undefined ? { position } : { position, mailbox };
+      return appended(position, mailbox, version);
     },
 
     // deno-lint-ignore require-await
     async post(runId, entry, options) {
       const run = begin("post", runId, options);
       checkPost(entry);
+      if (entry.cells !== undefined) checkCells("post", entry.cells);
       if (run === undefined || run.position.epoch !== entry.epoch) throw new CheckpointNotFoundError(runId);
-      if (run.mailbox?.postId === entry.postId) return { mailbox: run.mailbox.version };
+      if (run.mailbox?.postId === entry.postId) return posted(run.mailbox);
       if ((run.mailbox?.version ?? null) !== entry.mailbox.version) throw new MailboxConflictError(runId);
-      const mailbox = setMailbox(run, entry.mailbox.value, entry.postId);
+      const conflict = cells.changed(entry.cells);
+      if (conflict !== undefined) throw new CellConflictError(conflict.space, conflict.name, runId);
+      const version = entry.cells === undefined ? undefined : cells.set(entry.cells, entry.postId);
+      setMailbox(run, entry.mailbox.value, entry.postId, version);
       for (const wait of entry.closed ?? []) closeWait(run, wait);
       if (entry.wake !== undefined) setWake(runId, entry.wake.to);
       if (entry.poke !== undefined) owners.poke(entry.poke, runId);
-      return { mailbox };
+      return posted(run.mailbox!);
     },
 
     // deno-lint-ignore require-await

@@ -9,12 +9,16 @@ export interface MemoryRecord {
   readonly parts: readonly Uint8Array[];
   /** The version of the mailbox that this append set. */
   readonly mailbox: string | undefined;
+  /** The version of the cells that this append set. */
+  readonly cells: string | undefined;
 }
 
 export interface Mailbox {
   readonly version: string;
   readonly value: Uint8Array;
   readonly postId: string;
+  /** The version of the cells that its post set. */
+  readonly cells?: string | undefined;
 }
 
 export interface Run {

@@ -1,8 +1,16 @@
+import type { CallOptions } from "./call_options.ts";
+import type { CellChange, Cells } from "./cells.ts";
+import type { Owners } from "./owners.ts";
+
+export type { CallOptions } from "./call_options.ts";
+export type { Cell, CellChange, CellName, CellQuery, Cells, CellsEntry } from "./cells.ts";
+export type { OwnedOptions, OwnerRow, Owners } from "./owners.ts";
+
 /**
  * What the engine asks of a store. A store keeps opaque bytes and a few index rows; it knows nothing of states, graphs
  * or deltas. Every adapter passes the published suite in `superstep/testing`.
  *
- * Obligations, cited by tests as STORE-1 to STORE-9:
+ * Obligations, cited by tests as STORE-1 to STORE-10:
  *
  * 1. `append` accepts a record iff its revision is the latest + 1 (0 for a new run) and `at` is still the head. It is
  *    one atomic step: record, parts, head, mailbox and index rows all appear, or none do.
@@ -13,10 +21,12 @@
  * 5. A reader sees the old or the new revision, never a mixture; records are stored unchanged and never edited.
  * 6. A run that was purged and begun anew has another epoch; nothing of the old one is ever seen in it.
  * 7. Every fault is a typed error: `RevisionConflictError`, `MailboxConflictError`, `OwnershipLostError`,
- *    `RunBusyError`, `CheckpointNotFoundError`, or `StoreError` when the outcome is not known or the store failed.
+ *    `RunBusyError`, `CheckpointNotFoundError`, `CellConflictError`, or `StoreError` when the outcome is not known or the store failed.
  * 8. Every call honours its signal: an aborted one rejects with a `StoreError` that names the operation.
  * 9. `trim` moves neither head nor mailbox, so nobody who writes notices it. Once it has begun, no record before the cut is
  *    read any more; records from the cut on and the parts that were to be kept are read as before, always.
+ * 10. `append` and `post` with `cells` succeed only while every cell has the version that it demands, and set the cells in
+ *    the same step. A store that merges ops never puts one that sets a cell into an op with another that names that cell.
  */
 export interface Store {
   /** What it is and can do. */
@@ -25,7 +35,7 @@ export interface Store {
   /** Adds the next record of a run, with everything that changes with it. */
   append(runId: string, revision: number, entry: AppendEntry, options?: CallOptions): Promise<Appended>;
   /** Sets the mailbox of a run, and what changes with it; no record is added. Returns its new version. */
-  post(runId: string, entry: PostEntry, options?: CallOptions): Promise<{ readonly mailbox: string }>;
+  post(runId: string, entry: PostEntry, options?: CallOptions): Promise<Posted>;
 
   /** Head, mailbox and the records since the newest snapshot (it included), or `undefined` for an unknown run. */
   tail(runId: string, options?: CallOptions): Promise<Tail | undefined>;
@@ -60,6 +70,8 @@ export interface Store {
 
   /** The processes that own runs. */
   readonly owners: Owners;
+  /** Small named values beside the runs. */
+  readonly cells: Cells;
 
   /** Removes the beginning of a history. Resumable: whoever trims or purges the run next finishes the work. */
   trim(runId: string, cut: Cut, options?: CallOptions): Promise<void>;
@@ -77,22 +89,10 @@ export interface StoreInfo {
   readonly durable: boolean;
 }
 
-/** Options of every call. */
-export interface CallOptions {
-  /** Aborting it ends the call. */
-  readonly signal?: AbortSignal;
-}
-
 /** Options of `wakes`. */
 export interface WakeOptions extends CallOptions {
   /** Begins behind this row, whether or not it is still there. */
   readonly after?: Pick<WakeRow, "due" | "runId">;
-}
-
-/** Options of `ownedBy`. */
-export interface OwnedOptions extends CallOptions {
-  /** Begins behind this run id, whether or not it is still owned. */
-  readonly after?: string;
 }
 
 /** Options of `purge`. */
@@ -143,6 +143,8 @@ export interface AppendEntry {
   readonly mailbox?: MailboxWrite | undefined;
   /** The index rows to change, if any. */
   readonly index?: IndexChanges | undefined;
+  /** The cells to demand and to change, if any. */
+  readonly cells?: readonly CellChange[] | undefined;
 }
 
 /** A mailbox to set if it still has the version given; `null` is the version of one that does not exist yet. */
@@ -173,6 +175,8 @@ export interface Appended {
   readonly position: Position;
   /** The new version of the mailbox, when the append set it. */
   readonly mailbox?: string;
+  /** The version that this append gave to every cell that it set. */
+  readonly cells?: string;
 }
 
 /** A change of a mailbox that moves no head: an accepted answer, a cancellation. */
@@ -189,6 +193,16 @@ export interface PostEntry {
   readonly wake?: { readonly from?: WakeRow; readonly to?: WakeRow };
   /** The owner to poke, so that it reads the mailbox soon. */
   readonly poke?: string;
+  /** The cells to demand and to change, if any. */
+  readonly cells?: readonly CellChange[];
+}
+
+/** What became of a post. */
+export interface Posted {
+  /** The new version of the mailbox. */
+  readonly mailbox: string;
+  /** The version that this post gave to every cell that it set. */
+  readonly cells?: string;
 }
 
 /** A record as it was appended. */
@@ -358,32 +372,4 @@ export interface WakeRow {
   readonly graphVersion: string;
   /** When, in milliseconds since the epoch. */
   readonly due: number;
-}
-
-/** The processes that own runs. An owner key is written once; once it is deleted, that owner can append nothing. */
-export interface Owners {
-  /** Writes the owner key and the first beat; a `StoreError` when the id was used before and not forgotten. */
-  register(ownerId: string, options?: CallOptions): Promise<void>;
-  /** Renews the beat; false when the owner key no longer exists. */
-  beat(ownerId: string, options?: CallOptions): Promise<boolean>;
-  /** Every owner with a beat. */
-  list(options?: CallOptions): Promise<readonly OwnerRow[]>;
-  /** Deletes the owner key iff the beat is still the one seen; false otherwise. Its owned-by rows stay. */
-  bury(ownerId: string, beatVersion: string, options?: CallOptions): Promise<boolean>;
-  /** Removes every trace of an owner that owns no run any more. */
-  forget(ownerId: string, options?: CallOptions): Promise<void>;
-  /** Runs whose head names this owner, in ascending id. */
-  ownedBy(ownerId: string, limit: number, options?: OwnedOptions): Promise<readonly string[]>;
-  /** Takes the pokes of an owner: the runs whose mailbox it should read. */
-  takePokes(ownerId: string, options?: CallOptions): Promise<readonly string[]>;
-}
-
-/** An owner as others see it. */
-export interface OwnerRow {
-  /** The id that the process gave itself. */
-  readonly ownerId: string;
-  /** Changes with every beat; who watches it for a lease knows whether the owner lives, and no clock of another tells. */
-  readonly beatVersion: string;
-  /** Whether its owner key is gone. */
-  readonly buried: boolean;
 }

@@ -1,7 +1,10 @@
-import type { Owners, Store } from "../store/store.ts";
+import type { Cells, Owners, Store } from "../store/store.ts";
 
-/** Every operation of a store; those of its owners have a prefix. */
-export type StoreOp = Exclude<keyof Store, "info" | "owners"> | `owners.${keyof Owners}`;
+/** Every operation of a store; those of its owners and cells have a prefix. */
+export type StoreOp =
+  | Exclude<keyof Store, "info" | "owners" | "cells">
+  | `owners.${keyof Owners}`
+  | `cells.${keyof Cells}`;
 
 /** One call on its way to a store. */
 export interface StoreCall<T> {
@@ -25,6 +28,7 @@ const WRITES: ReadonlySet<StoreOp> = new Set([
   "owners.beat",
   "owners.bury",
   "owners.forget",
+  "cells.write",
 ]);
 
 /**
@@ -36,7 +40,7 @@ export function aroundStore(store: Store, around: AroundStore): Store {
     const writes = WRITES.has(op);
     return (...args: A): Promise<T> => around({ op, writes, args, apply: () => call(...args) });
   };
-  const { owners } = store;
+  const { owners, cells } = store;
   return {
     info: store.info,
     append: passing("append", store.append.bind(store)),
@@ -52,6 +56,11 @@ export function aroundStore(store: Store, around: AroundStore): Store {
     trim: passing("trim", store.trim.bind(store)),
     purge: passing("purge", store.purge.bind(store)),
     close: passing("close", store.close.bind(store)),
+    cells: {
+      read: passing("cells.read", cells.read.bind(cells)),
+      list: passing("cells.list", cells.list.bind(cells)),
+      write: passing("cells.write", cells.write.bind(cells)),
+    },
     owners: {
       register: passing("owners.register", owners.register.bind(owners)),
       beat: passing("owners.beat", owners.beat.bind(owners)),

@@ -15,6 +15,7 @@ const REPEATED: ReadonlySet<StoreOp> = new Set([
   "owners.beat",
   "owners.bury",
   "owners.forget",
+  "cells.write",
 ]);
 const OFTEN = 0.2;
 

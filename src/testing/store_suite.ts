@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { cellCases } from "./store_suite/cells.ts";
 import { indexCases } from "./store_suite/index_rows.ts";
 import { mailboxCases } from "./store_suite/mailbox.ts";
 import { ownerCases } from "./store_suite/owners.ts";
@@ -35,6 +36,7 @@ export const storeCases: readonly StoreCase[] = [
   ...mailboxCases,
   ...ownerCases,
   ...indexCases,
+  ...cellCases,
   ...sizeCases,
   ...trimCases,
   ...signalCases,
@@ -62,5 +64,5 @@ export function storeSuite(name: string, harness: StoreHarness): void {
 }
 
 /** What is about order and not about sizes: acknowledged late, lost and made again, on virtual time. */
-const lateCases = [...recordCases, ...mailboxCases, ...ownerCases, ...indexCases, ...trimCases];
+const lateCases = [...recordCases, ...mailboxCases, ...ownerCases, ...indexCases, ...cellCases, ...trimCases];
 const LATE_MS = 200;

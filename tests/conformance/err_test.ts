@@ -93,6 +93,7 @@ const MADE: Readonly<Record<string, Made>> = {
   ],
   RevisionConflictError: [new RevisionConflictError("r1", 8, 6), "REVISION_CONFLICT", "r1", "8", "6"],
   MailboxConflictError: [new root.MailboxConflictError("r1"), "MAILBOX_CONFLICT", "r1"],
+  CellConflictError: [new root.CellConflictError("marks", "daily", "r1"), "CELL_CONFLICT", "marks", "daily"],
   StoreError: [new StoreError("append", "it is gone"), "STORE", "append", "it is gone"],
   AnswerError: [
     new root.AnswerError("expired", "r1", "w1", "its deadline has passed"),

@@ -28,6 +28,7 @@ const STATUSES: Readonly<Record<string, readonly [status: number, retryable?: bo
   ARGUMENT: [400],
   BUILD: [500],
   BUILD_FAULTS: [500],
+  CELL_CONFLICT: [409, true],
   CHECKPOINT_DECODE: [500],
   CHECKPOINT_NOT_FOUND: [404],
   CONDITION: [500],

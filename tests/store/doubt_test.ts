@@ -19,6 +19,7 @@ import {
 import { allEntries, type CommitCall, loseAck, withFaults } from "../support/kv_faults.ts";
 
 const BIG = 1_500_000;
+const CELL = { space: "marks", name: "daily" };
 
 test("whatever acknowledgement is lost, every write of the store succeeds once (S2, FC-31, STORE-2)", async () => {
   await withFaults(async ({ store, faults }) => {
@@ -32,6 +33,7 @@ test("whatever acknowledgement is lost, every write of the store succeeds once (
         owner: "me",
         mailbox: { version: null, value: bytes("1") },
         index: { catalog: { to: catalogRow("run") }, opened: [waitRow("run", "w")], owned: { to: "me" } },
+        cells: [{ ...CELL, version: null, value: bytes("1") }],
       }),
     );
     const next = await push(store, "run", first.position, {
@@ -46,6 +48,20 @@ test("whatever acknowledgement is lost, every write of the store succeeds once (
       epoch: last.epoch,
       mailbox: { version: first.mailbox!, value: noise(BIG, 2) },
       poke: "me",
+      cells: [{ ...CELL, version: first.cells!, value: bytes("2") }],
+    });
+    const written = await store.cells.write({
+      writeId: "write",
+      cells: [{ ...CELL, version: posted.cells!, value: bytes("3") }],
+    });
+    assert.deepEqual(await store.cells.read([CELL]), [{
+      ...CELL,
+      version: written.version,
+      value: bytes("3"),
+    }]);
+    await store.cells.write({
+      writeId: "remove",
+      cells: [{ ...CELL, version: written.version, value: null }],
     });
     assert.equal(await store.owners.beat("me"), true);
     const tail = await store.tail("run");
@@ -282,13 +298,13 @@ test("an append is judged by its own id first, then owner, head, previous owner 
     mailbox: { version: "m1" },
     writer: true,
   };
-  const code = (evidence: Partial<Evidence>, absentPresent = false) => {
-    const verdict = judgeAppend(claim, { ...found, ...evidence }, absentPresent);
+  const code = (evidence: Partial<Evidence>, absentPresent = false, changedCell?: typeof CELL) => {
+    const verdict = judgeAppend(claim, { ...found, ...evidence }, absentPresent, changedCell);
     return verdict.kind === "refused" ? (verdict.error as StoreError).code : verdict.kind;
   };
   const own = { head: { position: { ...at, revision: 5, token: "u" } }, appendId: "mine" };
   assert.equal(code({}), "open");
-  assert.equal(code({ ...own, writer: false }, true), "done");
+  assert.equal(code({ ...own, writer: false }, true, CELL), "done");
   assert.equal(code({ writer: false, head: null }, true), "OWNERSHIP_LOST");
   assert.equal(code({ head: null }, true), "REVISION_CONFLICT");
   assert.equal(code({ head: { position: { ...at, epoch: "f" } } }), "REVISION_CONFLICT");
@@ -297,7 +313,8 @@ test("an append is judged by its own id first, then owner, head, previous owner 
   const elsewhere = { head: { position: { revision: 5, epoch: "f", token: "u" } }, appendId: "mine" };
   assert.equal(code(elsewhere), "REVISION_CONFLICT");
   assert.equal(code({ mailbox: { version: "m2" } }, true), "RUN_BUSY");
-  assert.equal(code({ mailbox: { version: "m2" } }), "MAILBOX_CONFLICT");
+  assert.equal(code({ mailbox: { version: "m2" } }, false, CELL), "MAILBOX_CONFLICT");
+  assert.equal(code({}, false, CELL), "CELL_CONFLICT");
   const passed = judgeAppend(claim, {
     ...found,
     head: { position: { ...at, revision: 9 } },

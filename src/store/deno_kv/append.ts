@@ -1,8 +1,9 @@
-import { CheckpointNotFoundError, MailboxConflictError } from "../../errors.ts";
+import { CellConflictError, CheckpointNotFoundError, MailboxConflictError } from "../../errors.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type AppendClaim, judgeAppend } from "../doubt.ts";
-import type { Appended, AppendEntry, Position, PostEntry } from "../store.ts";
-import { goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
+import type { Appended, AppendEntry, CellChange, Position, Posted, PostEntry } from "../store.ts";
+import { cellChecks, changedCell } from "./cells.ts";
+import { cellKey, goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
 import type { Check, Write } from "./op.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
 import { planAppend, planPost } from "./plan.ts";
@@ -43,9 +44,10 @@ export async function append(
   const possible = at === null ? revision === 0 : at.revision + 1 === revision;
 
   const answer = (position: Position, stamp: string): Appended => {
-    if (mailbox === undefined) return { position };
+    const cells = entry.cells === undefined ? {} : { cells: stamp };
+    if (mailbox === undefined) return { position, ...cells };
     mailboxes.replaced(runId, stamp, position.epoch, prepared.longMailbox, mailbox.value.length);
-    return { position, mailbox: stamp };
+    return { position, mailbox: stamp, ...cells };
   };
 
   const appended = await session.settle(call, "append", {
@@ -82,7 +84,7 @@ function newEpoch(runtime: Runtime): string {
 function checksOf(
   runId: string,
   head: string | null,
-  { writer, absent, mailbox }: AppendEntry,
+  { writer, absent, mailbox, cells }: AppendEntry,
   stamp: string | undefined,
 ): Check[] {
   const checks: Check[] = [{ key: headKey(runId), versionstamp: head }];
@@ -92,6 +94,7 @@ function checksOf(
   if (head === null) checks.push({ key: goneKey(runId), versionstamp: null });
   if (absent !== undefined) checks.push({ key: ownerKey(absent), versionstamp: null });
   if (mailbox !== undefined) checks.push({ key: mailboxKey(runId), versionstamp: mailbox.version });
+  if (cells !== undefined) checks.push(...cellChecks(cells));
   return checks;
 }
 
@@ -104,10 +107,12 @@ async function judge(
   entry: AppendEntry,
 ): Promise<{ readonly position: Position; readonly stamp: string } | undefined> {
   const { writer, absent } = entry;
+  const cells = demandsOf(entry.cells);
   const { head, mailbox, others } = await look(session, call, runId, [
     goneKey(runId),
     ownerKey(writer ?? "none"),
     ownerKey(absent ?? "none"),
+    ...cells.map(cellKey),
   ]);
   const [gone, writerKey, absentKey] = [others[0]!, others[1]!, others[2]!];
   const written = await appendIdAt(session, call, head, revision);
@@ -121,16 +126,26 @@ async function judge(
     ...(absent === undefined ? {} : { absent }),
     ...(entry.mailbox === undefined ? {} : { mailbox: entry.mailbox.version }),
   };
-  const verdict = judgeAppend(claim, {
-    head: head ?? null,
-    appendId: written?.appendId ?? null,
-    mailbox: mailbox.versionstamp === null ? null : { version: mailbox.versionstamp },
-    writer: writer === undefined || writerKey.versionstamp !== null,
-  }, absent !== undefined && absentKey.versionstamp !== null);
+  const verdict = judgeAppend(
+    claim,
+    {
+      head: head ?? null,
+      appendId: written?.appendId ?? null,
+      mailbox: mailbox.versionstamp === null ? null : { version: mailbox.versionstamp },
+      writer: writer === undefined || writerKey.versionstamp !== null,
+    },
+    absent !== undefined && absentKey.versionstamp !== null,
+    changedCell(cells, others.slice(3)),
+  );
   if (verdict.kind === "refused") throw verdict.error;
   if (verdict.kind === "done") return { position: verdict.position, stamp: written!.stamp };
   if (gone.versionstamp !== null) await finishPurge(session, call, runId);
   return undefined;
+}
+
+/** The changes that demand a version. */
+function demandsOf(changes: readonly CellChange[] = []): readonly CellChange[] {
+  return changes.filter(({ version }) => version !== undefined);
 }
 
 /** Sets the mailbox of a run without moving its head. */
@@ -139,20 +154,26 @@ export async function post(
   call: Call,
   runId: string,
   entry: PostEntry,
-): Promise<{ readonly mailbox: string }> {
+): Promise<Posted> {
   const { epoch } = entry;
+  const cells = demandsOf(entry.cells);
+  const cellKeys = cells.map(cellKey);
+  const answer = (stamp: string): Posted =>
+    entry.cells === undefined ? { mailbox: stamp } : { mailbox: stamp, cells: stamp };
   const { version, value } = entry.mailbox;
-  const first = await look(session, call, runId);
+  const first = await look(session, call, runId, cellKeys);
   const prepared = new Prepared(session, call, epoch, (blob) => planPost(runId, epoch, entry, blob));
   let seen: typeof first | undefined = first;
 
-  const settled = (): { readonly value: { readonly mailbox: string } } | undefined => {
+  const settled = (): { readonly value: Posted } | undefined => {
     if (seen?.head?.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
     const { versionstamp } = seen.mailbox;
     if (versionstamp !== null && mailboxPostId(seen.mailbox) === entry.postId) {
-      return { value: { mailbox: versionstamp } };
+      return { value: answer(versionstamp) };
     }
     if (versionstamp !== version) throw new MailboxConflictError(runId);
+    const conflict = changedCell(cells, seen.others);
+    if (conflict !== undefined) throw new CellConflictError(conflict.space, conflict.name, runId);
     return undefined;
   };
 
@@ -163,15 +184,15 @@ export async function post(
       const checks: Check[] = [{ key: mailboxKey(runId), versionstamp: version }];
       // Without a version only the head tells this run from a later one of the same id.
       if (version === null) checks.push({ key: headKey(runId), versionstamp: seen!.head!.stamp });
-      checks.push({ key: restKey(runId), versionstamp: null });
+      checks.push({ key: restKey(runId), versionstamp: null }, ...cellChecks(cells));
       return await prepared.op(checks, mailboxes.drops(runId, version));
     },
     done: (stamp) => {
       mailboxes.replaced(runId, stamp, epoch, prepared.longMailbox, value.length);
-      return { mailbox: stamp };
+      return answer(stamp);
     },
     judge: async () => {
-      seen = await look(session, call, runId);
+      seen = await look(session, call, runId, cellKeys);
       return settled();
     },
   });

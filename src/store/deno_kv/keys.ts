@@ -1,4 +1,4 @@
-import type { CatalogRow, WaitRow, WakeRow } from "../store.ts";
+import type { CatalogRow, CellName, WaitRow, WakeRow } from "../store.ts";
 import type { Key, KeyPart } from "./driver.ts";
 
 /**
@@ -77,6 +77,10 @@ export function inboxKeys(row: Pick<WaitRow, "runId" | "waitId" | "openedAt">): 
 }
 
 export const wakeKey = (row: WakeRow): Key => [...wakeIndex, row.due, row.runId];
+
+/** The cells of a space. */
+export const cellSpace = (space: string): Key => [ROOT, "x", space];
+export const cellKey = ({ space, name }: CellName): Key => [...cellSpace(space), name];
 
 // ---- processes
 

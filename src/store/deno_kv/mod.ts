@@ -6,9 +6,11 @@
 import { StoreError } from "../../errors.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { systemRuntime } from "../../runtime/system.ts";
+import { checkCells } from "../cell_limits.ts";
 import { checkAppend, checkCut, checkKeyText, checkPost } from "../limits.ts";
 import type { CallOptions, Store } from "../store.ts";
 import { append, post, type Writers } from "./append.ts";
+import { kvCells } from "./cells.ts";
 import { type KvDriver, openDriver, PACKAGE_CHECKS } from "./driver.ts";
 import { LayoutMark } from "./layout.ts";
 import { list, waits, wakes } from "./listing.ts";
@@ -106,14 +108,17 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
   return {
     info: { name: "deno-kv", durable: true },
     owners: kvOwners(session, stamps, layout, sweepAfter),
+    cells: kvCells(session),
     append: (runId, revision, entry, options) =>
       session.run("append", runId, options, (call) => {
         checkAppend(revision, entry);
+        if (entry.cells !== undefined) checkCells("append", entry.cells);
         return append(writers, call, runId, revision, entry);
       }),
     post: (runId, entry, options) =>
       session.run("post", runId, options, (call) => {
         checkPost(entry);
+        if (entry.cells !== undefined) checkCells("post", entry.cells);
         return post(writers, call, runId, entry);
       }),
     tail: (runId, options) => session.run("tail", runId, options, (call) => tail(readers, call, runId)),

@@ -1,5 +1,6 @@
 import type { AppendEntry, MailboxWrite, PostEntry } from "../store.ts";
 import { chunkCount, inlineValue, Packer } from "./blob.ts";
+import { cellWrites } from "./cells.ts";
 import { mailboxKey, partKey, pokeIndex, recordKey } from "./keys.ts";
 import { fits, type Write } from "./op.ts";
 import { packRest } from "./rest.ts";
@@ -41,14 +42,18 @@ export function planAppend(
   entry: AppendEntry,
   newBlob: () => string,
 ): Plan {
-  const { appendId, index, mailbox } = entry;
+  const { appendId, index, mailbox, cells } = entry;
   const head = headWrite(runId, entry, epoch, revision);
-  if (index === undefined && mailbox === undefined && entry.parts.length === 0) {
+  if (index === undefined && mailbox === undefined && cells === undefined && entry.parts.length === 0) {
     const value = inlineValue([appendId, 0], entry.record);
     // A common step: nothing but a head and a short record.
     if (value !== undefined) return { ...BARE, writes: [head, { key: recordKey(epoch, revision), value }] };
   }
-  const fixed = [head, ...(index === undefined ? [] : runWrites(runId, index))];
+  const fixed = [
+    head,
+    ...(index === undefined ? [] : runWrites(runId, index)),
+    ...(cells === undefined ? [] : cellWrites(cells, appendId)),
+  ];
   return plan(runId, epoch, newBlob, mailbox, (packer, blob) => {
     const partsBlob = blob !== undefined && entry.parts.length > 0 ? blob : 0;
     const rows = [
@@ -68,6 +73,7 @@ export function planPost(runId: string, epoch: string, entry: PostEntry, newBlob
   const fixed = [
     ...(entry.wake === undefined ? [] : wakeWrites(runId, entry.wake.from, entry.wake.to)),
     ...(entry.poke === undefined ? [] : [mark([...pokeIndex(entry.poke), runId])]),
+    ...(entry.cells === undefined ? [] : cellWrites(entry.cells, entry.postId)),
   ];
   return plan(runId, epoch, newBlob, entry.mailbox, (packer) => ({
     rows: [...fixed, packMailbox(packer, runId, epoch, entry.postId, entry.mailbox)],

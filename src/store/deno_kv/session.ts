@@ -28,6 +28,7 @@ export type CommitKind =
   | "rest"
   | "owner"
   | "poke"
+  | "cells"
   | "purge"
   | "trim"
   | "sweep"

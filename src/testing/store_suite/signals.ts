@@ -4,6 +4,8 @@ import { entryAt, freshId, mail, push, rejects, type StoreCase } from "./support
 
 type Call = (store: Store, options: CallOptions, at: Position) => Promise<unknown>;
 
+const cell = { space: "s", name: "n" };
+
 /** Every call of a store, by the name that its errors carry. */
 const calls: Readonly<Record<string, Call>> = {
   append: (store, options) => store.append("new", 0, entryAt(null), options),
@@ -19,6 +21,10 @@ const calls: Readonly<Record<string, Call>> = {
   list: (store, options) => store.list({}, options),
   waits: (store, options) => store.waits({}, options),
   wakes: (store, options) => store.wakes(1, 1, options),
+  "cells.read": (store, options) => store.cells.read([cell], options),
+  "cells.list": (store, options) => store.cells.list("s", { limit: 1 }, options),
+  "cells.write": (store, options) =>
+    store.cells.write({ writeId: freshId("write"), cells: [{ ...cell, value: null }] }, options),
   trim: (store, options) => store.trim("run", { epoch: "none", before: 0, keep: [] }, options),
   purge: (store, options) => store.purge("run", options),
   register: (store, options) => store.owners.register("me", options),
