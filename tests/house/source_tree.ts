@@ -74,16 +74,18 @@ function isTypeOnlyExport(node: ts.ExportDeclaration): boolean {
       clause.elements.every((element) => element.isTypeOnly);
 }
 
+const STORE_INTERFACE = ["store", "cells", "owners", "call_options"].map((name) => `src/store/${name}.ts`);
+
 /** The rooms that every room may import. */
 export const OPEN_TO_ALL: readonly string[] = ["model", "errors", "runtime"];
 
 /**
  * The room of a file of `src`: its folder, or the file itself where it lies in `src`. `store` is the interfaces in
- * `store/store.ts` alone; everything else there belongs to the adapters.
+ * `store/store.ts` and the parts of that interface alone; everything else there belongs to the adapters.
  */
 export function roomOf(path: string): string {
   const [, room = "", ...rest] = path.split("/");
-  if (room === "store") return path === "src/store/store.ts" ? "store" : "adapters";
+  if (room === "store") return STORE_INTERFACE.includes(path) ? "store" : "adapters";
   return rest.length === 0 ? room.replace(/\.ts$/, "") : room;
 }
 
