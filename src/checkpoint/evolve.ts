@@ -1,7 +1,7 @@
 import { type Checkpoint, type Execution, executionKey, PATH_LIMIT } from "../model/checkpoint.ts";
 import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
-import type { Created, RecordEvent } from "./records.ts";
+import type { EventOf, RecordEvent } from "./records.ts";
 
 /**
  * The fold of record events into a checkpoint: the one definition of what a record means, used by the engine when it
@@ -24,7 +24,7 @@ export function evolve(
 }
 
 /** The checkpoint of revision 0. */
-export function firstCheckpoint(event: Created, at: number): Checkpoint {
+export function firstCheckpoint(event: EventOf<"created">, at: number): Checkpoint {
   return {
     run: {
       runId: event.runId,
@@ -227,7 +227,7 @@ export class Evolution {
     }
   }
 
-  #claim(event: Extract<RecordEvent, { type: "claimed" }>, at: number): void {
+  #claim(event: EventOf<"claimed">, at: number): void {
     this.#run.owner = event.owner;
     this.#run.startedAt ??= at;
     this.#run.status = "running";
@@ -237,7 +237,7 @@ export class Evolution {
     if (this.#next.phase === "paused") this.#next.phase = "running";
   }
 
-  #release(event: Extract<RecordEvent, { type: "released" }>, at: number): void {
+  #release(event: EventOf<"released">, at: number): void {
     delete this.#run.owner;
     if (event.recovery === true) this.#run.recoveries += 1;
     if (event.status === "running") return;
@@ -245,7 +245,7 @@ export class Evolution {
     this.#interrupt(event.reason ?? "awaiting", at);
   }
 
-  #update({ maps }: Extract<RecordEvent, { type: "updated" }>): void {
+  #update({ maps }: EventOf<"updated">): void {
     if (maps === undefined) return;
     if (this.#next.phase === "paused") {
       // There is something to run: the run waits for whoever claims it.
@@ -268,7 +268,7 @@ export class Evolution {
     delete this.#run.owner;
   }
 
-  #retry(event: Extract<RecordEvent, { type: "retried" }>): void {
+  #retry(event: EventOf<"retried">): void {
     if (this.#next.halt !== undefined) {
       delete this.#next.halt;
       this.#next.phase = this.#next.folded || this.#next.executions.size > 0 ? "running" : "routed";
@@ -294,7 +294,7 @@ export class Evolution {
     }
   }
 
-  #reopen(event: Extract<RecordEvent, { type: "reopened" }>): void {
+  #reopen(event: EventOf<"reopened">): void {
     this.#change(event, (x) => {
       const old = x.waits.get(event.id);
       if (old === undefined) return {};
@@ -307,7 +307,7 @@ export class Evolution {
     });
   }
 
-  #route(event: Extract<RecordEvent, { type: "routed" }>): void {
+  #route(event: EventOf<"routed">): void {
     this.#run.step = this.#next.nextStep;
     this.#next.nextStep += 1;
     this.#next.phase = "routed";

@@ -26,7 +26,7 @@ import { type AppendHints, appendHints } from "./hints.ts";
 import { indexChanges } from "./index_rows.ts";
 import { decodeMailbox, encodeMailbox, type Mailbox, mailboxAfter } from "./mailbox.ts";
 import { type Layout, partRefs, restore, snapshot } from "./parts.ts";
-import type { Created, RecordEvent } from "./records.ts";
+import type { EventOf, RecordEvent } from "./records.ts";
 import { decodeRecord, encodeRecord, type LogRecord } from "./wire.ts";
 
 export type { Cursor, RecordWrite } from "./cursor.ts";
@@ -133,7 +133,7 @@ export class CheckpointLog<S> {
   }
 
   /** Appends revision 0. */
-  create(event: Created, state: S, write: Ownership): Promise<Cursor<S>> {
+  create(event: EventOf<"created">, state: S, write: Ownership): Promise<Cursor<S>> {
     return this.begin(firstCheckpoint(event, this.#runtime.now()), event, state, write);
   }
 

@@ -36,7 +36,7 @@ export interface PostedReturn extends ExecutionRef {
   readonly generation: number;
   readonly attempts: number;
   readonly results: number;
-  /** As in {@link Returned}. */
+  /** As in the event `returned`. */
   readonly slow?: true;
 }
 
@@ -99,7 +99,7 @@ export function dueAtOnce(now: number): number {
 /** No wake that is a time is as early as this. */
 export const LAST_AT_ONCE = 100_000_000_000;
 
-const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
+const MOVES_MAILBOX: ReadonlySet<string> = new Set<RecordEvent["type"]>(
   [
     "created",
     "forked",
@@ -111,7 +111,7 @@ const MOVES_MAILBOX: ReadonlySet<RecordEvent["type"]> = new Set(
     "halted",
     "completed",
     "cancelled",
-  ] as const,
+  ],
 );
 
 function movesMailbox(event: RecordEvent): boolean {

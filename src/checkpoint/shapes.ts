@@ -53,12 +53,12 @@ const opening = {
   id: z.string(),
   kind: waitKind,
   name: z.string(),
-  key: z.string().exactOptional(),
   n: count,
   openedAt: z.number(),
   due: z.number().exactOptional(),
   info: z.unknown().exactOptional(),
   continuation: z.unknown().exactOptional(),
+  key: z.string().exactOptional(),
 };
 
 const caller = z.object({
@@ -69,7 +69,10 @@ const caller = z.object({
   epoch: z.string().exactOptional(),
 });
 
-/** What each type of event may hold. */
+/**
+ * What each type of event may hold. The place of an event among the others, and of a field in its event, is how it is
+ * written: both are stored, so what is new comes last.
+ */
 export const eventShape = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("created"),
@@ -86,8 +89,6 @@ export const eventShape = z.discriminatedUnion("type", [
     caller: caller.exactOptional(),
     waitSalt: z.string().exactOptional(),
   }),
-  z.object({ type: z.literal("forked"), parent, form: z.string() }),
-  z.object({ type: z.literal("updated"), maps: z.array(z.object(split)).exactOptional() }),
   z.object({
     type: z.literal("claimed"),
     owner: z.string(),
@@ -130,12 +131,6 @@ export const eventShape = z.discriminatedUnion("type", [
     spentMs: z.number(),
   }),
   z.object({
-    type: z.literal("returned"),
-    ...of,
-    posted: z.literal(true).exactOptional(),
-    slow: z.literal(true).exactOptional(),
-  }),
-  z.object({
     type: z.literal("done"),
     ...of,
     attempt: count,
@@ -161,6 +156,14 @@ export const eventShape = z.discriminatedUnion("type", [
   z.object({ type: z.literal("halted"), halt }),
   z.object({ type: z.literal("completed") }),
   z.object({ type: z.literal("cancelled"), reason: z.string() }),
+  z.object({ type: z.literal("forked"), parent, form: z.string() }),
+  z.object({ type: z.literal("updated"), maps: z.array(z.object(split)).exactOptional() }),
+  z.object({
+    type: z.literal("returned"),
+    ...of,
+    posted: z.literal(true).exactOptional(),
+    slow: z.literal(true).exactOptional(),
+  }),
 ]);
 
 const execution = z.object({

@@ -1,4 +1,4 @@
-import type { RecordEvent } from "../checkpoint/records.ts";
+import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
 import type { WaitOpening } from "../model/wait.ts";
@@ -66,9 +66,8 @@ export function vertexStart(
   };
 }
 
-type VertexEvent = Extract<
-  RecordEvent,
-  { type: "done" | "failed" | "suspended" | "attempt_failed" | "opened" | "resolved" | "closed" | "reopened" }
+type VertexEvent = EventOf<
+  "done" | "failed" | "suspended" | "attempt_failed" | "opened" | "resolved" | "closed" | "reopened"
 >;
 
 const RANK: Record<VertexEvent["type"], number> = {

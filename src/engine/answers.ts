@@ -1,7 +1,7 @@
 import { parseStable } from "../checkpoint/validate.ts";
 import { canonical } from "../checkpoint/canonical.ts";
 import type { Cursor } from "../checkpoint/log.ts";
-import type { WaitResolved } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import { AnswerError, type AnswerRefusal, ArgumentError, isSuperstepError, reasonOf } from "../errors.ts";
 import type { Checkpoint, Execution } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
@@ -52,7 +52,7 @@ export function resumeAnswers<S>(
   cursor: Cursor<S>,
   options: ResumeOptions,
   now: number,
-): WaitResolved[] {
+): EventOf<"resolved">[] {
   const { graph } = engine;
   const { checkpoint, mailbox } = cursor;
   const { runId, caller } = checkpoint.run;
@@ -103,7 +103,10 @@ export function resumeAnswers<S>(
   } else if (wait !== undefined) {
     throw new ArgumentError("resume", `the wait ${wait.name} is given without a payload; give its answer`);
   }
-  const resolved = (waitId: string, result: (wait: OpenWait) => WaitResolved["result"]): WaitResolved => {
+  const resolved = (
+    waitId: string,
+    result: (wait: OpenWait) => EventOf<"resolved">["result"],
+  ): EventOf<"resolved"> => {
     const wait = open.find((w) => w.waitId === waitId);
     if (wait === undefined) throw refusal(graph, checkpoint, waitId, null, posted.has(waitId), now);
     return {

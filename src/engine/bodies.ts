@@ -1,5 +1,5 @@
 import { freshExecution } from "../checkpoint/evolve.ts";
-import type { RecordEvent, Suspended } from "../checkpoint/records.ts";
+import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
 import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import { openingKey } from "../model/wait.ts";
@@ -34,7 +34,7 @@ export class Bodies<S> {
   readonly #outcomes: Outcomes<S>;
   readonly #attempts = new Map<string, Attempt>();
   /** Suspended bodies, with the fact that says so. */
-  readonly #suspended = new Map<string, Suspended>();
+  readonly #suspended = new Map<string, EventOf<"suspended">>();
   /** Bodies that go on by themselves once that is recorded. */
   readonly #returns = new Map<string, Return>();
   readonly #onces = new Onces();

@@ -1,4 +1,4 @@
-import type { WaitOpened } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import type { Execution } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -31,7 +31,7 @@ export interface BodyPort {
   /** Whether a `once` of the execution is at work. */
   isBusy(): boolean;
   /** Notes an opening; `before` is the id of the opening of the same name that it closes. */
-  open(event: WaitOpened, before: string | undefined): void;
+  open(event: EventOf<"opened">, before: string | undefined): void;
   /** The code does not accept a recorded answer: the body is abandoned and runs again. */
   refuse(waitId: string, error: unknown): void;
   emit(type: string, data: unknown): void;

@@ -1,5 +1,5 @@
 import type { Cursor } from "../checkpoint/log.ts";
-import type { OnceRecorded, RecordEvent, Returned } from "../checkpoint/records.ts";
+import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import type { CallingRun } from "./child_runs.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
 
@@ -14,7 +14,7 @@ export interface BodyHost<S> {
   /** Notes a fact that can wait for the next record. */
   keep(event: RecordEvent): void;
   /** Notes a fact; resolves when it is durable. */
-  durable(event: OnceRecorded | Returned): Promise<void>;
+  durable(event: EventOf<"once" | "returned">): Promise<void>;
   /** Takes a fact back; false when it is recorded, or about to be. */
   withdraw(event: RecordEvent): boolean;
   wake(): void;

@@ -1,5 +1,5 @@
 import { canonical } from "../checkpoint/canonical.ts";
-import type { WaitOpened } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import { parseWith } from "../checkpoint/validate.ts";
 import { isSuperstepError, WaitExpiredError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
@@ -251,7 +251,7 @@ export class BodyContext implements TaskContext {
 
   #use<T>(
     which: Omit<OpeningName, "n">,
-    describe: (openedAt: number) => Pick<WaitOpened, "due" | "info">,
+    describe: (openedAt: number) => Pick<EventOf<"opened">, "due" | "info">,
     value: (recorded: unknown) => T,
   ): Promise<T> {
     const key = openingKey({ ...which, n: 0 });
@@ -306,7 +306,7 @@ export class BodyContext implements TaskContext {
     opening: OpeningName,
     id: string,
     openedAt: number,
-    more: Pick<WaitOpened, "due" | "info" | "continuation">,
+    more: Pick<EventOf<"opened">, "due" | "info" | "continuation">,
   ): void {
     const { n } = opening;
     const before = n > 1 ? this.#id({ ...opening, n: n - 1 }) : undefined;

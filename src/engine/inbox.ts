@@ -1,6 +1,6 @@
 import { evolve } from "../checkpoint/evolve.ts";
 import { isStillSuspended, type Mailbox } from "../checkpoint/mailbox.ts";
-import type { RecordEvent, Returned, WaitResolved } from "../checkpoint/records.ts";
+import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import type { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey, refOf } from "../model/checkpoint.ts";
 import { compareIds } from "../model/ids.ts";
@@ -46,12 +46,12 @@ export function takeIn(
 }
 
 /** The executions that are to run again since a body of theirs came back, each once. */
-function returnsOf(checkpoint: Checkpoint, { returns = [] }: Mailbox): Returned[] {
-  const found = new Map<string, Returned>();
+function returnsOf(checkpoint: Checkpoint, { returns = [] }: Mailbox): EventOf<"returned">[] {
+  const found = new Map<string, EventOf<"returned">>();
   for (const posted of returns) {
     if (!isStillSuspended(checkpoint, posted)) continue;
     const { slow } = posted;
-    const event: Returned = { type: "returned", ...refOf(posted), posted: true };
+    const event: EventOf<"returned"> = { type: "returned", ...refOf(posted), posted: true };
     found.set(executionKey(posted.vertexId, posted.item), slow === undefined ? event : { ...event, slow });
   }
   return [...found.values()];
@@ -73,7 +73,7 @@ const MISUSE: ContextError["code"] = "CONTEXT";
 /** Drops the outcomes of bodies that ran without these results. */
 function without(
   facts: readonly RecordEvent[],
-  results: readonly WaitResolved[],
+  results: readonly EventOf<"resolved">[],
   rerun: readonly string[],
 ): readonly RecordEvent[] {
   const resolved = new Set(results.map((r) => r.id));
@@ -99,7 +99,7 @@ export function isOutcome(event: RecordEvent): event is Outcome {
   }
 }
 
-type Outcome = Extract<RecordEvent, { type: "done" | "suspended" | "failed" | "attempt_failed" }>;
+type Outcome = EventOf<"done" | "suspended" | "failed" | "attempt_failed">;
 
 /** The results that the mailbox and the clock have for the open waits of a run, in the order of their numbers. */
 export function resultsDue(
@@ -107,14 +107,14 @@ export function resultsDue(
   mailbox: Mailbox,
   facts: readonly RecordEvent[],
   now: number,
-): readonly WaitResolved[] {
+): readonly EventOf<"resolved">[] {
   const opens = facts.some((e) => e.type === "opened");
   if (!opens && !hasWaits(checkpoint)) return [];
   const { revision } = checkpoint.run;
   const known = facts.filter((e) => e.type !== "closed" && e.type !== "done" && e.type !== "failed");
   const { executions } = evolve(checkpoint, known, revision, now);
   const answers = new Map(mailbox.answers.map((a) => [a.waitId, a]));
-  const found: { readonly at: number; readonly name: string; readonly event: WaitResolved }[] = [];
+  const found: { readonly at: number; readonly name: string; readonly event: EventOf<"resolved"> }[] = [];
   for (const x of executions.values()) {
     if (x.status === "done" || x.status === "failed") continue;
     for (const wait of x.waits.values()) {

@@ -1,5 +1,5 @@
 import { leafEdits } from "../checkpoint/leaves.ts";
-import type { Suspended } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { Settlement } from "./attempt.ts";
@@ -32,7 +32,10 @@ export class Outcomes<S> {
   }
 
   /** The fact that a body waits for nothing but open waits. */
-  suspended(x: Execution, { startedAt, ranMs }: Pick<Settlement, "startedAt" | "ranMs">): Suspended {
+  suspended(
+    x: Execution,
+    { startedAt, ranMs }: Pick<Settlement, "startedAt" | "ranMs">,
+  ): EventOf<"suspended"> {
     const at = this.#engine.runtime.now();
     return { type: "suspended", ...refOf(x), startedAt, at, spentMs: x.spentMs + ranMs };
   }

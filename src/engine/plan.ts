@@ -1,6 +1,6 @@
 import { digest } from "../checkpoint/digest.ts";
 import { editedInPlace, type Handout, reading } from "../checkpoint/leaves.ts";
-import type { Mapped, Split } from "../checkpoint/records.ts";
+import type { EventOf, Split } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
@@ -14,7 +14,7 @@ export interface StepPlan {
   /** Keys of the executions to run, in ascending vertex id and item. */
   readonly ready: readonly string[];
   readonly executions: ReadonlyMap<string, PlannedExecution>;
-  readonly mapped: readonly Mapped[];
+  readonly mapped: readonly EventOf<"mapped">[];
   readonly faults: readonly { readonly vertexId: string; readonly error: unknown }[];
 }
 
@@ -34,7 +34,7 @@ export function planStep<S>(
 ): StepPlan {
   const ready: string[] = [];
   const executions = new Map<string, PlannedExecution>();
-  const mapped: Mapped[] = [];
+  const mapped: EventOf<"mapped">[] = [];
   const faults: { vertexId: string; error: unknown }[] = [];
   for (const vertex of vertices) {
     const whole = checkpoint.executions.get(vertex.id);
@@ -81,10 +81,10 @@ function planMap<S>(
   vertex: CompiledVertex<S>,
   checkpoint: Checkpoint,
   state: S,
-): { readonly mapped: Mapped; item(index: number): unknown } {
+): { readonly mapped: EventOf<"mapped">; item(index: number): unknown } {
   const items = itemsOf(vertex, state);
   const taken = new Set<number>();
-  const mapped: Mapped = { type: "mapped", ...splitOf(vertex.id, items) };
+  const mapped: EventOf<"mapped"> = { type: "mapped", ...splitOf(vertex.id, items) };
   const recorded = checkpoint.maps.get(vertex.id);
   if (recorded !== undefined && (recorded.count !== mapped.count || recorded.digest !== mapped.digest)) {
     throw new ContextError(

@@ -1,6 +1,6 @@
 import { canonical } from "../checkpoint/canonical.ts";
 import { digest } from "../checkpoint/digest.ts";
-import type { Created } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
 import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
@@ -17,7 +17,7 @@ import {
 
 /** Revision 0 of a run, judged and ready to be appended. */
 export interface PreparedRun<S> {
-  readonly created: Created;
+  readonly created: EventOf<"created">;
   readonly state: S;
 }
 
@@ -44,7 +44,7 @@ export function prepareRun<S>(
   const inputDigest = digest(canonical(input, "the input"));
   const state = rules.validator.input(input);
   rules.measure(state);
-  const created: Created = {
+  const created: EventOf<"created"> = {
     type: "created",
     runId,
     graphId: graph.id,
@@ -72,7 +72,11 @@ const DEFAULT_MAX_STEPS = 10_000;
  *
  * @throws {RunExistsError} the id is taken by another run
  */
-export async function sameRun<S>(engine: Engine<S>, created: Created, conflict: unknown): Promise<void> {
+export async function sameRun<S>(
+  engine: Engine<S>,
+  created: EventOf<"created">,
+  conflict: unknown,
+): Promise<void> {
   if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
     throw conflict;
   }

@@ -1,4 +1,4 @@
-import type { WaitClosed } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { CompiledVertex, ErrorHandler } from "../model/definition.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
@@ -56,9 +56,9 @@ export function pausedFailures(checkpoint: Checkpoint): Execution[] {
 export function closings(
   { executions }: Checkpoint,
   which: (x: Execution) => boolean,
-  reason: WaitClosed["reason"],
-): WaitClosed[] {
-  const closed: WaitClosed[] = [];
+  reason: EventOf<"closed">["reason"],
+): EventOf<"closed">[] {
+  const closed: EventOf<"closed">[] = [];
   for (const x of executions.values()) {
     if (!which(x)) continue;
     for (const wait of x.waits.values()) {

@@ -1,5 +1,5 @@
 import type { Cursor } from "../checkpoint/log.ts";
-import type { Created } from "../checkpoint/records.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError } from "../errors.ts";
 import { announcements } from "./announce.ts";
 import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
@@ -41,7 +41,7 @@ export class Work<S> {
     engine: Engine<S>,
     settings: RunSettings,
     owner: Owner,
-    created: Created,
+    created: EventOf<"created">,
     state: S,
   ): Promise<RunHandle<S>> {
     const heard: ((run: OwnedRun) => void)[] = [];
@@ -72,7 +72,7 @@ export class Work<S> {
   }
 
   /** Begins to work, and hands out the handle. */
-  begin(created?: Created): RunHandle<S> {
+  begin(created?: EventOf<"created">): RunHandle<S> {
     const ending = new Promise<Ending<S>>((resolve, reject) => {
       const begin = () => {
         if (created !== undefined) this.#announce(created);
@@ -122,7 +122,7 @@ export class Work<S> {
     return result;
   }
 
-  #announce(created: Created): void {
+  #announce(created: EventOf<"created">): void {
     const { checkpoint } = this.#cursor;
     for (const told of announcements(checkpoint, checkpoint, [created])) {
       notify(this.#observers(), this.#engine.logger, told);

@@ -1,7 +1,7 @@
 import type { Ownership } from "../../checkpoint/cursor.ts";
 import { digest } from "../../checkpoint/digest.ts";
 import type { CheckpointLog } from "../../checkpoint/log.ts";
-import type { Forked } from "../../checkpoint/records.ts";
+import type { EventOf } from "../../checkpoint/records.ts";
 import { isSuperstepError, RunExistsError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 
@@ -13,7 +13,7 @@ import type { Checkpoint } from "../../model/checkpoint.ts";
 export async function beginFork<S>(
   log: CheckpointLog<S>,
   checkpoint: Checkpoint,
-  event: Forked,
+  event: EventOf<"forked">,
   state: S,
   write: Ownership,
 ): Promise<void> {

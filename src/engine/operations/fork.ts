@@ -1,5 +1,5 @@
 import { digest } from "../../checkpoint/digest.ts";
-import type { Forked } from "../../checkpoint/records.ts";
+import type { EventOf } from "../../checkpoint/records.ts";
 import { ArgumentError, isSuperstepError, RunExistsError } from "../../errors.ts";
 import { canonicalForm } from "../../graph/mod.ts";
 import type { Execution } from "../../model/checkpoint.ts";
@@ -67,7 +67,7 @@ export async function forkRun<S>(
     maps: state === before ? [] : changedMaps(graph, source, { before, after: state }, "fork", keeps),
     results,
   });
-  const event: Forked = { type: "forked", parent, form: canonicalForm(graph) };
+  const event: EventOf<"forked"> = { type: "forked", parent, form: canonicalForm(graph) };
   try {
     await forkCalled(engine, source, checkpoint, { revision: parent.revision, level: 0 });
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { RecordEvent, WaitResolved } from "../../checkpoint/records.ts";
+import type { EventOf, RecordEvent } from "../../checkpoint/records.ts";
 import { isSuperstepError } from "../../errors.ts";
 import {
   type Checkpoint,
@@ -138,23 +138,31 @@ function gone(error: unknown): undefined {
   if (!isSuperstepError(error, "CHECKPOINT_NOT_FOUND")) throw error;
 }
 
-function isBeginning(event: RecordEvent): event is Extract<RecordEvent, { type: "created" | "forked" }> {
+function isBeginning(event: RecordEvent): event is EventOf<"created" | "forked"> {
   return event.type === "created" || event.type === "forked";
 }
 
 /** The results that a caller has recorded of waits of a run which are still open there, in their order. */
-function handedDown({ executions }: Checkpoint, caller: Execution | undefined): readonly WaitResolved[] {
+function handedDown(
+  { executions }: Checkpoint,
+  caller: Execution | undefined,
+): readonly EventOf<"resolved">[] {
   const results = new Map<string, WaitState>();
   for (const wait of caller?.waits.values() ?? []) {
     if (wait.key !== undefined && wait.result !== undefined) results.set(wait.key, wait);
   }
-  const found: { readonly seq: number; readonly event: WaitResolved }[] = [];
+  const found: { readonly seq: number; readonly event: EventOf<"resolved"> }[] = [];
   for (const x of executions.values()) {
     if (x.status === "done" || x.status === "failed") continue;
     for (const wait of x.waits.values()) {
       const handed = results.get(wait.id);
       if (handed?.result === undefined || wait.result !== undefined || wait.closed !== undefined) continue;
-      const event: WaitResolved = { type: "resolved", ...refOf(x), id: wait.id, result: handed.result };
+      const event: EventOf<"resolved"> = {
+        type: "resolved",
+        ...refOf(x),
+        id: wait.id,
+        result: handed.result,
+      };
       found.push({ seq: handed.seq ?? 0, event });
     }
   }

@@ -1,5 +1,5 @@
 import { evolve } from "../../checkpoint/evolve.ts";
-import type { RecordEvent, Split, WaitResolved } from "../../checkpoint/records.ts";
+import type { EventOf, RecordEvent, Split } from "../../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../../model/checkpoint.ts";
 import type { RunCaller, RunParent } from "../../model/run.ts";
 import { openingKey, type WaitState } from "../../model/wait.ts";
@@ -18,7 +18,7 @@ export interface ForkTarget {
   /** The map vertices that have other items than in the source. */
   readonly maps: readonly Split[];
   /** Results of open waits that the source has not recorded yet. */
-  readonly results: readonly WaitResolved[];
+  readonly results: readonly EventOf<"resolved">[];
   /** The execution that the fork works for, if it does. */
   readonly caller?: RunCaller;
 }

@@ -1,4 +1,4 @@
-import type { Created } from "../../checkpoint/records.ts";
+import type { EventOf } from "../../checkpoint/records.ts";
 import { isSuperstepError } from "../../errors.ts";
 import { calledBy } from "../child_runs.ts";
 import { purgeCalled } from "./purge.ts";
@@ -13,7 +13,7 @@ import type { Engine } from "../engine.ts";
  */
 export async function removeStale<S>(
   engine: Engine<S>,
-  created: Created,
+  created: EventOf<"created">,
   conflict: unknown,
 ): Promise<boolean> {
   const { runId, graphId, inputDigest, caller } = created;
