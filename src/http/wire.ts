@@ -1,6 +1,9 @@
+import type { HistoryEntry, InboxEntry } from "../engine/history.ts";
+import type { Cancellation } from "../engine/operations/cancel.ts";
+import type { FailedVertex, OpenWait, ResultBase } from "../engine/result.ts";
 import type { Topology } from "../graph/mod.ts";
-import type { ExecutionStatus } from "../model/checkpoint.ts";
-import type { HaltKind, InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
+import type { Halt, InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
+import type { CatalogRow } from "../store/store.ts";
 
 /**
  * What travels over HTTP. Times are milliseconds since the epoch. Inputs, states, answers and infos are values: JSON in
@@ -31,70 +34,17 @@ export interface GraphBody extends Topology {
 }
 
 /** A run that was taken in or moved; it goes on by itself. */
-export interface RunRef {
-  /** The run. */
-  readonly runId: string;
-  /** The graph that it runs. */
-  readonly graphId: string;
-  /** The version of that graph. */
-  readonly graphVersion: string;
-  /** What it is at. */
-  readonly status: RunStatus;
-}
+export type RunRef = Pick<RunRecord, "runId" | "graphId" | "graphVersion" | "status">;
 
-/** The identity and bookkeeping of a run. */
-export interface RunInfo extends RunRef {
-  /** Why it is interrupted, if it is. */
-  readonly reason?: InterruptReason;
-  /** Why it was cancelled, if it was. */
-  readonly cancelReason?: string;
-  /** The index of the newest step. */
-  readonly step: number;
-  /** The number of the newest record, from 0. */
-  readonly revision: number;
-  /** The process that is at work on it. */
-  readonly owner?: string;
-  /** Takeovers from dead owners since the last real progress. */
-  readonly recoveries: number;
-  /** When it was started or submitted. */
-  readonly createdAt: number;
-  /** When a process first began to work on it. */
-  readonly startedAt?: number;
-  /** When its newest record was written. */
-  readonly updatedAt: number;
-  /** When it was last interrupted. */
-  readonly interruptedAt?: number;
-  /** When it completed. */
-  readonly completedAt?: number;
-  /** When it was cancelled. */
-  readonly cancelledAt?: number;
-  /** When it is cancelled or expires. @default never */
-  readonly deadline?: number;
-  /** The most super-steps. */
-  readonly maxSteps: number;
-  /** Words by which it is found. */
-  readonly tags: readonly string[];
-  /** Where a fork comes from. */
-  readonly parent?: { readonly runId: string; readonly revision: number };
-  /** The execution that the run works for, where there is one; its waits are those of that run. */
-  readonly caller?: {
-    readonly graphId: string;
-    readonly runId: string;
-    readonly vertexId: string;
-    readonly item?: number;
-  };
-}
+/** The identity and bookkeeping of a run, without what values or ids of waits could be guessed from. */
+export type RunInfo = Omit<RunRecord, "inputDigest" | "waitSalt">;
 
 /** A run as it is stored now. */
-export interface RunBody extends RunRef {
+export interface RunBody extends RunRef, Pick<ResultBase<unknown>, "path" | "vertices"> {
   /** Its identity and bookkeeping. */
   readonly run: RunInfo;
   /** A value; absent where it was not asked for or is not allowed. */
   readonly state?: unknown;
-  /** The vertices that ran, in order; the newest 1 000 of them. */
-  readonly path: readonly string[];
-  /** How the vertices that have begun stand, by id; those of steps before the newest are done. */
-  readonly vertices: Readonly<Record<string, ExecutionStatus>>;
   /** Why it is interrupted, if it is. */
   readonly reason?: InterruptReason;
   /** When it goes on by itself, if it does. */
@@ -111,38 +61,11 @@ export interface RunBody extends RunRef {
   readonly cancelReason?: string;
 }
 
-/** A wait that is open in a run. */
-export interface RunWait {
-  /** The id of the wait. */
-  readonly waitId: string;
-  /** The run. */
-  readonly runId: string;
-  /** The vertex. */
-  readonly vertexId: string;
-  /** The index of the item, in a map vertex. */
-  readonly item?: number;
-  /** The name. */
-  readonly name: string;
-  /** What tells it from others of its name that are open beside it. */
-  readonly key?: string;
-  /** What sort it is. */
-  readonly kind: "answer" | "timer" | "interrupt";
-  /** When it was opened. */
-  readonly openedAt: number;
-  /** When it expires, or, for a timer, when it fires. */
-  readonly due?: number;
-  /** A value. */
-  readonly info?: unknown;
-}
+/** A wait that is open in a run; its `info` is a value. */
+export type RunWait = OpenWait;
 
 /** A vertex that failed for good and pauses the run. */
-export interface Failure {
-  /** The vertex. */
-  readonly vertexId: string;
-  /** The index of the item, in a map vertex. */
-  readonly item?: number;
-  /** The index of the newest step. */
-  readonly step: number;
+export interface Failure extends Pick<FailedVertex, "vertexId" | "item" | "step"> {
   /** Why. */
   readonly failure: Cause;
 }
@@ -166,41 +89,13 @@ export interface Cause {
 }
 
 /** A run-level fault. */
-export interface HaltInfo {
-  /** What sort it is. */
-  readonly kind: HaltKind;
-  /** The index of the newest step. */
-  readonly step: number;
-  /** The vertex. */
-  readonly vertexId?: string;
-  /** The target that was refused. */
-  readonly target?: string;
+export interface HaltInfo extends Omit<Halt, "message"> {
   /** Absent where causes are not allowed. */
   readonly message?: string;
 }
 
 /** One record of a run: what happened, and what the run was after it. */
-export interface Checkpoint {
-  /** The number of the newest record, from 0. */
-  readonly revision: number;
-  /** When it was written. */
-  readonly at: number;
-  /** The size of the record as stored. */
-  readonly bytes: number;
-  /** What it is at. */
-  readonly status: RunStatus;
-  /** Why it is interrupted, if it is. */
-  readonly reason?: InterruptReason;
-  /** Whether a step had begun, was under way, paused, or halted. */
-  readonly phase: Phase;
-  /** The index of the newest step. */
-  readonly step: number;
-  /** The process that owned the run, if one did. */
-  readonly owner?: string;
-  /** The vertices of the step. */
-  readonly frontier: readonly string[];
-  /** The edges taken. */
-  readonly routes: readonly Route[];
+export interface Checkpoint extends Omit<HistoryEntry, "events"> {
   /** What happened, in order. */
   readonly events: readonly CheckpointEvent[];
   /** A value; absent where it was not asked for or is not allowed. */
@@ -230,21 +125,11 @@ export interface HistoryPage {
 }
 
 /** A run in the list. */
-export interface RunRow extends RunRef {
+export interface RunRow extends Omit<CatalogRow, "status" | "reason"> {
+  /** What it is at. */
+  readonly status: RunStatus;
   /** Why it is interrupted, if it is. */
   readonly reason?: InterruptReason;
-  /** Words by which it is found. */
-  readonly tags: readonly string[];
-  /** When it was started or submitted. */
-  readonly createdAt: number;
-  /** When its newest record was written. */
-  readonly updatedAt: number;
-  /** The index of the newest step. */
-  readonly step: number;
-  /** The number of the newest record, from 0. */
-  readonly revision: number;
-  /** How many waits were open then. */
-  readonly openWaits: number;
 }
 
 /** A page of runs, newest created first. */
@@ -257,33 +142,8 @@ export interface RunPage {
   readonly done: boolean;
 }
 
-/** An open wait in the inbox. */
-export interface InboxWait {
-  /** The id of the wait. */
-  readonly waitId: string;
-  /** The run. */
-  readonly runId: string;
-  /** The graph that it runs. */
-  readonly graphId: string;
-  /** The vertex. */
-  readonly vertexId: string;
-  /** The index of the item, in a map vertex. */
-  readonly item?: number;
-  /** The name. */
-  readonly name: string;
-  /** What tells it from others of its name that are open beside it. */
-  readonly key?: string;
-  /** What sort it is. */
-  readonly kind: "answer" | "interrupt";
-  /** When it was opened. */
-  readonly openedAt: number;
-  /** When it is cancelled or expires. @default never */
-  readonly deadline?: number;
-  /** A value. */
-  readonly info?: unknown;
-  /** The JSON Schema of the answer, where one exists. */
-  readonly schema?: unknown;
-}
+/** An open wait in the inbox; its `info` is a value. */
+export type InboxWait = InboxEntry;
 
 /** A page of open waits, oldest opened first. */
 export interface WaitPage {
@@ -304,18 +164,7 @@ export interface Accepted {
 }
 
 /** What became of a run that was to be cancelled. */
-export interface CancelledRun {
-  /** The run. */
-  readonly runId: string;
-  /** The graph that it runs. */
-  readonly graphId: string;
-  /** The version of that graph. */
-  readonly graphVersion: string;
-  /** `completed` when the cancellation came too late. */
-  readonly status: "cancelled" | "completed";
-  /** Why it is interrupted, if it is. */
-  readonly reason?: string;
-}
+export interface CancelledRun extends Cancellation, Pick<RunRecord, "graphId" | "graphVersion"> {}
 
 /** Every error. `code` is stable; `message` is for people. */
 export interface ErrorBody {
