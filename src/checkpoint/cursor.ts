@@ -64,11 +64,13 @@ export interface FoundMailbox {
 }
 
 /** Makes the next mailbox of a run from the current one. */
-export type MailboxChange = (mailbox: Mailbox) => Promise<{
+export type MailboxChange = (mailbox: Mailbox) => ChangedMailbox | Promise<ChangedMailbox>;
+
+interface ChangedMailbox {
   readonly mailbox: Mailbox;
   readonly closed: readonly ClosedWait[];
   readonly graphId: string;
-}>;
+}
 
 /** A record with its place and size. */
 export interface HistoryRecord extends LogRecord {

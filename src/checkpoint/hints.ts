@@ -1,3 +1,4 @@
+import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
 
 /** Tells readers in this process that a run was appended to. A hint: appends of other processes are not heard. */
@@ -20,13 +21,5 @@ export class AppendHints {
   }
 }
 
-const hints = new WeakMap<Store, AppendHints>();
-
 /** The hints of a store: one object for all who write to it or read it through the same handle. */
-export function appendHints(store: Store): AppendHints {
-  const known = hints.get(store);
-  if (known !== undefined) return known;
-  const made = new AppendHints();
-  hints.set(store, made);
-  return made;
-}
+export const appendHints: (store: Store) => AppendHints = perObject(() => new AppendHints());

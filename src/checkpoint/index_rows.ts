@@ -1,5 +1,5 @@
 import { type Checkpoint, type Execution, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
-import type { WaitOpening, WaitState } from "../model/wait.ts";
+import { isOpen, type WaitOpening, type WaitState } from "../model/wait.ts";
 import type { CatalogRow, ClosedWait, IndexChanges, WaitRow, WakeRow } from "../store/store.ts";
 import type { Codec } from "./codec.ts";
 import type { Mailbox } from "./mailbox.ts";
@@ -81,9 +81,7 @@ export function openWaits(
   const open: { execution: Execution; wait: WaitState }[] = [];
   for (const execution of checkpoint.executions.values()) {
     for (const wait of execution.waits.values()) {
-      if (wait.kind !== "timer" && wait.result === undefined && wait.closed === undefined) {
-        open.push({ execution, wait });
-      }
+      if (wait.kind !== "timer" && isOpen(wait)) open.push({ execution, wait });
     }
   }
   return open;

@@ -7,6 +7,7 @@ import {
   type ExecutionRef,
   refOf,
 } from "../model/checkpoint.ts";
+import { isOpen } from "../model/wait.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
 import type { RecordEvent } from "./records.ts";
@@ -132,7 +133,7 @@ export function mailboxAfter(
   const open = new Set<string>();
   for (const x of checkpoint.executions.values()) {
     for (const wait of x.waits.values()) {
-      if (wait.result === undefined && wait.closed === undefined) open.add(wait.id);
+      if (isOpen(wait)) open.add(wait.id);
     }
   }
   const content = before?.mailbox.content;

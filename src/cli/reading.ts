@@ -5,7 +5,8 @@ import { checkedRunId } from "../engine/options.ts";
 import type { RunRecord } from "../model/run.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { Store } from "../store/store.ts";
-import { rowsOf } from "./rows.ts";
+import { defined } from "../model/defined.ts";
+import { rowsOf } from "../model/pages.ts";
 
 /** The history of the runs in a store, whatever their graphs: reading it needs no code of theirs. */
 export function logOf(store: Store): CheckpointLog<unknown> {
@@ -52,14 +53,10 @@ export interface OpenWaitsQuery {
 /** Open waits, oldest first. */
 export function openWaits(store: Store, query: OpenWaitsQuery): AsyncGenerator<InboxEntry> {
   const { run, name, graphs, limit = Infinity } = query;
-  const fixed = {
-    ...(run === undefined ? {} : { runId: checkedRunId(run, "waits") }),
-    ...(name === undefined ? {} : { name }),
-    ...(graphs?.length === 1 ? { graphId: graphs[0]! } : {}),
-  };
+  const runId = run === undefined ? undefined : checkedRunId(run, "waits");
+  const fixed = defined({ runId, name, graphId: graphs?.length === 1 ? graphs[0] : undefined, limit: PAGE });
   return rowsOf(
-    async (cursor) =>
-      inboxOf(await store.waits({ ...fixed, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })),
+    async (start) => inboxOf(await store.waits({ ...fixed, ...start })),
     (row) => graphs?.includes(row.graphId) ?? true,
     limit,
   );

@@ -1,5 +1,6 @@
 import type { WorkOptions } from "../engine/options.ts";
 import type { RunResult } from "../engine/result.ts";
+import { defined } from "../model/defined.ts";
 import type { Cli } from "./cli.ts";
 import { exitCodeOf } from "./exit.ts";
 import type { NextCommands } from "./next.ts";
@@ -32,13 +33,8 @@ export async function work(
   try {
     result = await stoppable(cli, next.resume, (signal) => {
       const { concurrency, maxSteps, checkpointEvery } = options;
-      return begin({
-        signal,
-        hooks: hooksOf((event) => view.apply(event)),
-        ...(concurrency === undefined ? {} : { concurrency }),
-        ...(maxSteps === undefined ? {} : { maxSteps }),
-        ...(checkpointEvery === undefined ? {} : { checkpointEvery }),
-      });
+      const hooks = hooksOf((event) => view.apply(event));
+      return begin({ signal, hooks, ...defined({ concurrency, maxSteps, checkpointEvery }) });
     });
   } finally {
     view.close();

@@ -8,6 +8,7 @@ import {
 import { dueAtOnce } from "../checkpoint/mailbox.ts";
 import { shown } from "../graph/policies.ts";
 import { compareIds, isId } from "../model/ids.ts";
+import { rowsOf } from "../model/pages.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
 import { cancelled, checkedAnswer, isAnswerable, listed, refusal, tooLate } from "./answers.ts";
 import type { Engine } from "./engine.ts";
@@ -84,16 +85,9 @@ export class Answering<S> {
   /** The open waits of one name that were declared, also those whose deadline has passed. */
   async #rows(runId: string, name: string): Promise<readonly InboxEntry[]> {
     const found: InboxEntry[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#engine.store.waits({
-        runId,
-        name,
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      found.push(...inboxOf(page).rows.filter((w) => w.kind === "answer"));
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    const { store } = this.#engine;
+    const rows = rowsOf(async (start) => inboxOf(await store.waits({ runId, name, ...start })));
+    for await (const row of rows) if (row.kind === "answer") found.push(row);
     return found.sort((a, b) =>
       compareIds(a.vertexId, b.vertexId) || (a.item ?? 0) - (b.item ?? 0) ||
       compareIds(a.key ?? "", b.key ?? "")

@@ -5,7 +5,7 @@ import type { EventOf } from "../checkpoint/records.ts";
 import { AnswerError, type AnswerRefusal, ArgumentError, isSuperstepError, reasonOf } from "../errors.ts";
 import type { Checkpoint, Execution } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
-import type { WaitState } from "../model/wait.ts";
+import { isOpen, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
 import { isForeignWaitId, isWaitIdOf } from "./ids.ts";
@@ -170,7 +170,7 @@ export function refusal<S>(
     const at = closed?.revision ?? revision;
     return say("answered", `another answer was accepted at revision ${at}`, at);
   }
-  if (caller !== undefined && known !== undefined && isOpen(known.wait)) {
+  if (caller !== undefined && known !== undefined && known.wait.kind !== "timer" && isOpen(known.wait)) {
     return say("foreign", `it is answered in the run that called this one, ${caller.runId}`);
   }
   if (closed?.reason === "expired" || known?.wait.result?.kind === "expired" || isLate(known?.wait, now)) {
@@ -188,10 +188,6 @@ export function refusal<S>(
   return mayOpen(graph, checkpoint, waitId)
     ? say("not_open", "it has not been opened yet; answer it once the run waits for it")
     : say("unknown", "the run has no such wait; list its open waits with waits({ runId })");
-}
-
-function isOpen({ kind, result, closed }: WaitState): boolean {
-  return kind !== "timer" && result === undefined && closed === undefined;
 }
 
 function isLate(wait: WaitState | undefined, now: number): boolean {
@@ -219,5 +215,6 @@ function mayOpen<S>(graph: CompiledGraph<S>, { run, frontier }: Checkpoint, wait
 /** Whether the wait is open and may be answered in its own run. */
 export function isAnswerable(checkpoint: Checkpoint, waitId: string, now: number): boolean {
   const wait = find(checkpoint, waitId)?.wait;
-  return checkpoint.run.caller === undefined && wait !== undefined && isOpen(wait) && !isLate(wait, now);
+  return checkpoint.run.caller === undefined && wait !== undefined &&
+    wait.kind !== "timer" && isOpen(wait) && !isLate(wait, now);
 }

@@ -292,7 +292,7 @@ export type Settlement =
   );
 
 function phaseOf(error: unknown): FaultPhase {
-  if (isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")) return "serialize";
+  if (isSuperstepError(error, "SERIALIZATION", "STATE_SIZE")) return "serialize";
   if (isSuperstepError(error, "VERTEX_TIMEOUT")) return "timeout";
   return isSuperstepError(error, "CONTEXT") ? "wait" : "execute";
 }

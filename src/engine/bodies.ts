@@ -2,7 +2,7 @@ import { freshExecution } from "../checkpoint/evolve.ts";
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
 import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
-import { openingKey } from "../model/wait.ts";
+import { isOpen, openingKey } from "../model/wait.ts";
 import { vertexStart } from "./announce.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
@@ -379,8 +379,7 @@ export class Bodies<S> {
 
   #isOpen(key: string, waitId: string): boolean {
     const wait = this.#host.cursor().checkpoint.executions.get(key)?.waits.get(waitId);
-    if (wait === undefined) return this.#host.isOpening(waitId);
-    return wait.result === undefined && wait.closed === undefined;
+    return wait === undefined ? this.#host.isOpening(waitId) : isOpen(wait);
   }
 }
 

@@ -3,6 +3,7 @@ import { isSuperstepError } from "../errors.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { executionKey, type ExecutionRef } from "../model/checkpoint.ts";
 import type { TaskContext } from "../model/context.ts";
+import { rowsOf } from "../model/pages.ts";
 import type { RunCaller, RunRecord } from "../model/run.ts";
 import { sha256Hex } from "../runtime/hash.ts";
 import type { CatalogRow, Store } from "../store/store.ts";
@@ -52,7 +53,7 @@ export function workFor<T>(caller: RunCaller | undefined, work: () => Promise<T>
   const body = caller as Partial<TaskContext>;
   if (body.signal?.aborted) return Promise.reject(body.signal.reason);
   const watched = work().catch((error) => {
-    if (STOPPING.some((code) => isSuperstepError(error, code))) run.stop(error);
+    if (isSuperstepError(error, ...STOPPING)) run.stop(error);
     throw error;
   });
   body.hold?.(watched.catch(() => {}));
@@ -184,14 +185,6 @@ const CALLED_BY = "called-by:";
 const LONGEST_TAG = 128;
 
 /** The runs that work for a run, of whatever graph. */
-export async function* calledBy(store: Store, runId: string): AsyncIterable<CatalogRow> {
-  let cursor: string | undefined;
-  do {
-    const page = await store.list({
-      tag: calledTag(runId),
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    yield* page.rows;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+export function calledBy(store: Store, runId: string): AsyncIterable<CatalogRow> {
+  return rowsOf((start) => store.list({ tag: calledTag(runId), ...start }));
 }

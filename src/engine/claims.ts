@@ -3,6 +3,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
 import type { RunCaller } from "../model/run.ts";
+import { Alarm } from "../runtime/alarm.ts";
 import type { Store } from "../store/store.ts";
 import { refusal, resumeAnswers } from "./answers.ts";
 import { isAwaited, NOT_AWAITED, storedCallers } from "./child_runs.ts";
@@ -49,8 +50,7 @@ export class Claims<S> {
       try {
         return await claim(await this.#engine.ownership.acquire());
       } catch (error) {
-        const again = isSuperstepError(error, "MAILBOX_CONFLICT") ||
-          isSuperstepError(error, "OWNERSHIP_LOST") ||
+        const again = isSuperstepError(error, "MAILBOX_CONFLICT", "OWNERSHIP_LOST") ||
           (insist && isSuperstepError(error, "REVISION_CONFLICT"));
         if (!again || tries >= MAX_CLAIMS) throw error;
       }
@@ -233,7 +233,7 @@ export class Claims<S> {
     try {
       return await this.asOwner((owner) => this.#take(runId, owner, settings, options));
     } catch (error) {
-      if (LOST_CLAIM.some((code) => isSuperstepError(error, code))) return undefined;
+      if (isSuperstepError(error, ...LOST_CLAIM)) return undefined;
       if (isSuperstepError(error, "GRAPH_VERSION_MISMATCH")) {
         this.#passOver(runId, String(error.fields["actual"]));
         return undefined;
@@ -273,7 +273,7 @@ export class Claims<S> {
 
   /** Waits for a run that is at work elsewhere, and takes it over when its process is dead. */
   async follow(runId: string, options: WorkOptions): Promise<RunResult<S>> {
-    const { runtime } = this.#engine;
+    const alarm = new Alarm(this.#engine.runtime);
     for (;;) {
       const cursor = await this.#loader.load(runId);
       if (cursor.checkpoint.run.status !== "running") return resultOf(this.#engine, cursor);
@@ -282,16 +282,7 @@ export class Claims<S> {
       if (options.signal?.aborted) {
         throw new RunAbortedError(runId, cursor.checkpoint.run.revision, { cause: options.signal.reason });
       }
-      await new Promise<void>((resolve) => {
-        const timer = runtime.wakeIn(POLL_MS / 4, done);
-        const { signal } = options;
-        signal?.addEventListener("abort", done);
-        function done(): void {
-          timer.cancel();
-          signal?.removeEventListener("abort", done);
-          resolve();
-        }
-      });
+      await alarm.sleep(POLL_MS / 4, alarm.rings, options.signal);
     }
   }
 }

@@ -13,7 +13,7 @@ import type {
 import { type Duration, toMs } from "../model/durations.ts";
 import { isId } from "../model/ids.ts";
 import type { Schema } from "../model/schema.ts";
-import { openingKey, type OpeningName, type WaitDefinition, type WaitState } from "../model/wait.ts";
+import { isOpen, openingKey, type OpeningName, type WaitDefinition, type WaitState } from "../model/wait.ts";
 import { mayBeHandledLater } from "../runtime/rejections.ts";
 import type { BodyInfo, BodyPort } from "./body.ts";
 import { BodyState } from "./body_state.ts";
@@ -202,8 +202,8 @@ export class BodyContext implements TaskContext {
     if (!this.#state.enter("interrupt")) throw new InterruptSignal();
     this.#state.checkOutsideOnce("interrupt");
     const past = this.#interrupts();
-    const isOpen = past.some((w) => w.result === undefined && w.closed === undefined);
-    if (!isOpen && !this.#state.isInterrupted) {
+    const isOpenNow = past.some(isOpen);
+    if (!isOpenNow && !this.#state.isInterrupted) {
       const opening = { kind: "interrupt", name: INTERRUPT, n: past.length + 1 } as const;
       const openedAt = this.#port.now();
       const what = `an interrupt of vertex ${this.vertexId}`;
@@ -269,8 +269,8 @@ export class BodyContext implements TaskContext {
           : `vertex ${this.vertexId} opened the wait ${which.name} twice side by side; give each its own \`key\``,
       );
     }
-    const isOpen = wait === undefined || (wait.result === undefined && wait.closed === undefined);
-    const { promise, resolve, reject } = WaitPromise.make<T>(() => isOpen && this.#state.awaited());
+    const isStillOpen = wait === undefined || isOpen(wait);
+    const { promise, resolve, reject } = WaitPromise.make<T>(() => isStillOpen && this.#state.awaited());
     promise.ignoreRejection();
     this.#uses.set(key, { n, openedIn: wait === undefined ? this.#state.turn : undefined });
     if (wait?.result !== undefined) {
@@ -284,7 +284,7 @@ export class BodyContext implements TaskContext {
       const openedAt = this.#port.now();
       this.#open(opening, id, openedAt, describe(openedAt));
     }
-    if (isOpen) this.#state.opened({ promise, kind: which.kind, name: which.name });
+    if (isStillOpen) this.#state.opened({ promise, kind: which.kind, name: which.name });
     return promise;
   }
 
@@ -356,7 +356,7 @@ export class BodyContext implements TaskContext {
 
 /** Whether a value cannot be stored: that is a fault of the body, whatever it makes of it. */
 function isRefusal(error: unknown): boolean {
-  return isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE");
+  return isSuperstepError(error, "SERIALIZATION", "STATE_SIZE");
 }
 
 /** One name of waits or timers. */

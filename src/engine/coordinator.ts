@@ -151,7 +151,7 @@ export class Coordinator<S> implements OwnedRun {
   /** A run that works for this one met a fault by which this one stops, as by its own. */
   #stop(fault: unknown): void {
     if (this.#ended || this.#fault !== undefined) return;
-    if (LOAD_FAULTS.some((code) => isSuperstepError(fault, code))) {
+    if (isSuperstepError(fault, ...LOAD_FAULTS)) {
       const { step } = this.#cursor.checkpoint.run;
       this.#errors.set("", fault);
       this.#facts.push({ type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } });
@@ -357,7 +357,7 @@ export class Coordinator<S> implements OwnedRun {
   }
 
   #fail(error: unknown): unknown {
-    if (isSuperstepError(error, "RUN_ABORTED") || isSuperstepError(error, "OWNERSHIP_LOST")) {
+    if (isSuperstepError(error, "RUN_ABORTED", "OWNERSHIP_LOST")) {
       if (isSuperstepError(error, "OWNERSHIP_LOST")) this.#lost ??= error as OwnershipLostError;
       this.#owner.release(this.#runId, this);
       return error;

@@ -116,7 +116,5 @@ function recipeOf<S>(
 
 function phaseOf<S>(error: unknown, outcome: VertexStanding<S>): FaultPhase {
   if (outcome.kind === "failed") return "record";
-  return isSuperstepError(error, "SERIALIZATION") || isSuperstepError(error, "STATE_SIZE")
-    ? "serialize"
-    : "reduce";
+  return isSuperstepError(error, "SERIALIZATION", "STATE_SIZE") ? "serialize" : "reduce";
 }

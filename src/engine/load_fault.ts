@@ -16,13 +16,13 @@ const LASTING = ["CHECKPOINT_DECODE", "UNKNOWN_VERTEX"];
  * by code that can load it goes on where it stood. False when the fault may pass, or when not even a halt can be recorded.
  */
 export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault: unknown): Promise<boolean> {
-  if (!LASTING.some((code) => isSuperstepError(fault, code))) return false;
+  if (!isSuperstepError(fault, ...LASTING)) return false;
   const { log, runtime } = engine;
   let cursor;
   try {
     cursor = await log.load(runId, { state: false });
   } catch (error) {
-    if (LASTING.some((code) => isSuperstepError(error, code))) return false;
+    if (isSuperstepError(error, ...LASTING)) return false;
     throw error;
   }
   if (cursor === undefined) return false;

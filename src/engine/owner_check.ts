@@ -1,4 +1,5 @@
-import { isSuperstepError, MailboxConflictError, RunAbortedError, RunBusyError } from "../errors.ts";
+import { amend } from "../checkpoint/amend.ts";
+import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { FormerOwner } from "./claim.ts";
 import type { Engine } from "./engine.ts";
@@ -56,24 +57,17 @@ export async function whenVacant<S, T>(
 
 /** Has the owner of a run look into its mailbox, and renew its beat for that. */
 export async function askOwner<S>(
-  { store, log, logger }: Engine<S>,
+  engine: Engine<S>,
   runId: string,
   owner: string,
 ): Promise<void> {
-  logger.info(`superstep: run ${runId} is taken over unless its process shows within 15 s that it lives`, {
-    runId,
-    owner,
-  });
-  const { head, mailbox } = await store.inspect(runId, 0, undefined);
-  if (head === null || mailbox === null) return;
-  try {
-    // deno-lint-ignore require-await
-    await log.post(runId, head.position.epoch, mailbox, async (content) => {
-      if (content.owner !== owner) throw new MailboxConflictError(runId);
-      return { mailbox: content, closed: [], graphId: "" };
-    });
-  } catch (error) {
-    // Then it is at work, or somebody else is.
-    if (!isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
-  }
+  engine.logger.info(
+    `superstep: run ${runId} is taken over unless its process shows within 15 s that it lives`,
+    {
+      runId,
+      owner,
+    },
+  );
+  // It is at work, or somebody else is, where the mailbox has changed.
+  await amend(engine, { runId, graphId: "" }, (content) => content.owner === owner ? content : undefined);
 }

@@ -1,4 +1,5 @@
 import type { Runtime, Timer } from "../runtime/runtime.ts";
+import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
 import { isLayoutFault, isSuperstepError, OwnershipLostError } from "../errors.ts";
 import { BEAT_MS, LEASE_MS, OwnerWatch, type OwnOwners } from "./owner_watch.ts";
@@ -87,16 +88,10 @@ export class Ownership implements OwnOwners {
   }
 }
 
-const ownerships = new WeakMap<Store, Ownership>();
-
 /** The ownership of this process in a store: one for all runners on it, so that the process has one beat there. */
-export function ownershipOf(store: Store, runtime: Runtime): Ownership {
-  const known = ownerships.get(store);
-  if (known !== undefined) return known;
-  const made = new Ownership(store, runtime);
-  ownerships.set(store, made);
-  return made;
-}
+export const ownershipOf: (store: Store, runtime: Runtime) => Ownership = perObject(
+  (store, runtime) => new Ownership(store, runtime),
+);
 
 /** A run at work, as its owner sees it. */
 export interface OwnedRun {
@@ -189,8 +184,7 @@ export class Owner {
 
   /** A claim or creation has failed; where its outcome is not known, the store may say that this owner has the run. */
   giveUp(runId: string, run: OwnedRun, error: unknown): void {
-    const unknown = isSuperstepError(error, "STORE") || isSuperstepError(error, "RUN_ABORTED");
-    if (unknown) this.retire(runId, run);
+    if (isSuperstepError(error, "STORE", "RUN_ABORTED")) this.retire(runId, run);
     else this.release(runId, run);
   }
 

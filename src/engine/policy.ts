@@ -113,7 +113,7 @@ export function failureOf(fault: Fault): VertexFailure {
 function isRetryable(fault: Fault): boolean {
   if (fault.phase !== "execute" && fault.phase !== "timeout") return false;
   const { error } = fault;
-  if (isSuperstepError(error, "FATAL") || isSuperstepError(error, "CONTEXT")) return false;
+  if (isSuperstepError(error, "FATAL", "CONTEXT")) return false;
   return !(isSuperstepError(error, "VERTEX_TIMEOUT") && (error as VertexTimeoutError).scope === "total");
 }
 

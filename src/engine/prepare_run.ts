@@ -1,7 +1,7 @@
 import { canonical } from "../checkpoint/canonical.ts";
 import { digest } from "../checkpoint/digest.ts";
 import type { EventOf } from "../checkpoint/records.ts";
-import { isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
+import { CONFLICTS, isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
 import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
 import type { Engine } from "./engine.ts";
@@ -77,9 +77,7 @@ export async function sameRun<S>(
   created: EventOf<"created">,
   conflict: unknown,
 ): Promise<void> {
-  if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
-    throw conflict;
-  }
+  if (!isSuperstepError(conflict, ...CONFLICTS)) throw conflict;
   const found = await engine.log.load(created.runId, { state: false });
   if (found === undefined) throw conflict;
   const { runId, graphId, inputDigest } = found.checkpoint.run;

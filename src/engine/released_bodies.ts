@@ -1,5 +1,5 @@
+import { amend } from "../checkpoint/amend.ts";
 import { digest } from "../checkpoint/digest.ts";
-import type { CheckpointLog } from "../checkpoint/log.ts";
 import {
   dueAtOnce,
   identityOf,
@@ -7,9 +7,10 @@ import {
   type Mailbox,
   type PostedReturn,
 } from "../checkpoint/mailbox.ts";
-import { ContextError, isSuperstepError, reasonOf } from "../errors.ts";
+import { ContextError, reasonOf } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt } from "./attempt.ts";
 import type { Engine } from "./engine.ts";
@@ -24,7 +25,7 @@ import { stepVertices } from "./superstep.ts";
  * 3. It means nothing when the execution, its input or its step has moved on.
  * 4. Nothing here keeps such a body alive.
  */
-export class ReleasedBodies {
+class ReleasedBodies {
   readonly #runs = new Map<string, Set<WeakRef<Attempt>>>();
   readonly #forget = new FinalizationRegistry<{ runId: string; ref: WeakRef<Attempt> }>(({ runId, ref }) =>
     this.#delete(runId, ref)
@@ -64,16 +65,8 @@ export class ReleasedBodies {
   }
 }
 
-const released = new WeakMap<Store, ReleasedBodies>();
-
 /** The released bodies of this process whose runs are in a store. */
-export function releasedBodiesOf(store: Store): ReleasedBodies {
-  const known = released.get(store);
-  if (known !== undefined) return known;
-  const made = new ReleasedBodies();
-  released.set(store, made);
-  return made;
-}
+export const releasedBodiesOf: (store: Store) => ReleasedBodies = perObject(() => new ReleasedBodies());
 
 /** Lets a suspended body go, whose run was released; `isBack` when it has come back meanwhile. */
 export function letGo<S>(engine: Engine<S>, checkpoint: Checkpoint, attempt: Attempt, isBack: boolean): void {
@@ -81,7 +74,7 @@ export function letGo<S>(engine: Engine<S>, checkpoint: Checkpoint, attempt: Att
   const { vertexId, item } = attempt.info.execution;
   const x = checkpoint.executions.get(executionKey(vertexId, item));
   if (x === undefined) return;
-  const { graph, store, log, ownership, logger, runtime } = engine;
+  const { graph, store, log, logger } = engine;
   const post: PostedReturn = { ...identityOf(x, checkpoint.nextStep), slow: true };
   const { input } = attempt.info;
   const comeBack = () => {
@@ -92,13 +85,10 @@ export function letGo<S>(engine: Engine<S>, checkpoint: Checkpoint, attempt: Att
       }),
       true,
     );
-    const hasMoved = async () => {
-      const cursor = await log.load(runId);
-      return cursor === undefined || hasOtherInput(graph, cursor, x, input);
-    };
     const done = async () => {
-      if (!await hasMoved()) {
-        await postReturn({ store, log: log as CheckpointLog<unknown>, ownership, runtime }, runId, post);
+      const cursor = await log.load(runId);
+      if (cursor !== undefined && !hasOtherInput(graph, cursor, x, input)) {
+        await postReturn(engine, runId, post);
       }
     };
     done().catch((error) =>
@@ -133,58 +123,41 @@ function hasOtherInput<S>(
  * Has a suspended execution run again that has not moved on since. Does nothing, and is `false`, when it has, when the run
  * is over, or unknown.
  */
-export async function postReturn(
-  where: Where,
-  runId: string,
-  posted: PostedReturn,
-): Promise<boolean> {
-  const { store, log, ownership, runtime } = where;
+async function postReturn<S>(engine: Engine<S>, runId: string, posted: PostedReturn): Promise<boolean> {
+  const { store, log, ownership, runtime } = engine;
   for (;;) {
     const cursor = await log.load(runId, { state: false });
     if (cursor === undefined || !isStillSuspended(cursor.checkpoint, posted)) return false;
     const { run } = cursor.checkpoint;
     if (run.status === "completed" || run.status === "cancelled") return false;
-    const { head, mailbox } = await store.inspect(runId, 0, undefined);
-    if (head === null || mailbox === null) return false;
-    try {
-      await log.post(runId, head.position.epoch, mailbox, (content) => {
-        return Promise.resolve({
-          mailbox: withReturn(content, posted, run, dueAtOnce(runtime.now())),
-          closed: [],
-          graphId: run.graphId,
-        });
-      });
-    } catch (error) {
-      if (isSuperstepError(error, "MAILBOX_CONFLICT")) continue;
-      throw error;
-    }
+    const changed = await amend(
+      engine,
+      run,
+      (content) => withReturn(content, posted, run, dueAtOnce(runtime.now())),
+    );
+    if (changed === undefined) return false;
+    if (!changed) continue;
     if (run.caller === undefined) {
       ownership.poke(runId);
       const take = releasedBodiesOf(store).takerOf(run);
       if (run.owner === undefined && !ownership.isHeard) await take?.(runId);
       return true;
     }
-    return await returnToCaller(where, run.caller);
+    return await returnToCaller(engine, run.caller);
   }
 }
 
 /** Has the execution run again that a run works for, if it does and is suspended: the run has got on without it. */
 export async function returnToCaller<S>(
-  { store, ownership, runtime, log }: Pick<Engine<S>, "store" | "ownership" | "runtime" | "log">,
+  engine: Engine<S>,
   caller: Checkpoint["run"]["caller"],
 ): Promise<boolean> {
   if (caller === undefined) return false;
-  const where: Where = { store, ownership, runtime, log: log as CheckpointLog<unknown> };
-  const cursor = await where.log.load(caller.runId, { state: false });
+  const cursor = await engine.log.load(caller.runId, { state: false });
   const x = cursor?.checkpoint.executions.get(executionKey(caller.vertexId, caller.item));
   if (cursor === undefined || x === undefined) return false;
-  return await postReturn(where, caller.runId, identityOf(x, cursor.checkpoint.nextStep));
+  return await postReturn(engine, caller.runId, identityOf(x, cursor.checkpoint.nextStep));
 }
-
-/** Where runs are, of whatever graph. */
-type Where = Pick<Engine<unknown>, "store" | "ownership" | "runtime"> & {
-  readonly log: CheckpointLog<unknown>;
-};
 
 function withReturn(
   content: Mailbox,

@@ -11,7 +11,7 @@ import { type Checkpoint, type Execution, executionKey, type ExecutionStatus } f
 import type { CompiledGraph } from "../model/definition.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, InterruptReason, RunRecord } from "../model/run.ts";
-import type { WaitKind } from "../model/wait.ts";
+import { isOpen, type WaitKind } from "../model/wait.ts";
 import { foldSoFar, type StateRules } from "./fold.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
 import { statusesOf } from "./picture.ts";
@@ -194,7 +194,7 @@ export function waitsOf(
 export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
   const { runId } = checkpoint.run;
   return inOrder(checkpoint, checkpoint.executions.values()).flatMap((x) =>
-    [...x.waits.values()].filter((w) => w.result === undefined && w.closed === undefined).map((w) => ({
+    [...x.waits.values()].filter(isOpen).map((w) => ({
       waitId: w.id,
       runId,
       vertexId: x.vertexId,

@@ -2,6 +2,7 @@ import type { EventOf } from "../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { CompiledVertex, ErrorHandler } from "../model/definition.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
+import { isOpen } from "../model/wait.ts";
 import { handlerOf } from "./handlers.ts";
 
 /** How a vertex of the current step stands, its items taken together. Pure reading of a checkpoint. */
@@ -62,9 +63,7 @@ export function closings(
   for (const x of executions.values()) {
     if (!which(x)) continue;
     for (const wait of x.waits.values()) {
-      if (wait.result === undefined && wait.closed === undefined) {
-        closed.push({ type: "closed", ...refOf(x), id: wait.id, reason });
-      }
+      if (isOpen(wait)) closed.push({ type: "closed", ...refOf(x), id: wait.id, reason });
     }
   }
   return closed;

@@ -5,6 +5,7 @@ import { HaltError, MaxStepsExceededError } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
 import type { InterruptReason } from "../model/run.ts";
+import { isOpen } from "../model/wait.ts";
 import { foldStep, type StateRules } from "./fold.ts";
 import { giveUp } from "./policy.ts";
 import { routeStep } from "./routing.ts";
@@ -254,7 +255,7 @@ export function reasonOf(checkpoint: Checkpoint): InterruptReason {
   for (const x of checkpoint.executions.values()) {
     if (x.status !== "suspended") continue;
     for (const wait of x.waits.values()) {
-      if (wait.kind !== "timer" && wait.result === undefined && wait.closed === undefined) return "awaiting";
+      if (wait.kind !== "timer" && isOpen(wait)) return "awaiting";
     }
   }
   return "sleeping";

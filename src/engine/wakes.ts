@@ -1,5 +1,6 @@
+import { amend } from "../checkpoint/amend.ts";
 import { CheckpointLog, type Cursor } from "../checkpoint/log.ts";
-import { isSuperstepError, MailboxConflictError } from "../errors.ts";
+import type { Mailbox } from "../checkpoint/mailbox.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store, WakeRow } from "../store/store.ts";
@@ -20,14 +21,23 @@ export async function postpone(
   run: Pick<WakeRow, "runId" | "graphId">,
   until: number,
 ): Promise<void> {
-  const log = new CheckpointLog<unknown>(store, runtime);
-  await move(store, log, run, (wake) => wake === undefined || wake >= until ? wake : until);
+  await amend(
+    { store, log: new CheckpointLog<unknown>(store, runtime) },
+    run,
+    (mailbox) => mailbox.wake === undefined || mailbox.wake >= until ? undefined : withWake(mailbox, until),
+  );
 }
 
 /** Sets the wake of an idle run to what it waits for; of one that waits for no time it is removed. */
 export async function settleWake<S>(engine: Engine<S>, { checkpoint, mailbox }: Cursor<S>): Promise<void> {
   const wake = wakeOf(checkpoint);
-  await move(engine.store, engine.log, checkpoint.run, () => wake, mailbox.version);
+  await amend(engine, checkpoint.run, (content) => withWake(content, wake), mailbox.version);
+}
+
+/** The mailbox with another wake, where nobody owns the run. */
+function withWake({ wake, ...content }: Mailbox, next: number | undefined): Mailbox | undefined {
+  if (content.owner !== undefined || next === wake) return undefined;
+  return next === undefined ? content : { ...content, wake: next };
 }
 
 /** When an idle run is to be woken. A halt waits for somebody, or for the deadline of its run. */
@@ -40,25 +50,4 @@ function wakeOf(checkpoint: Checkpoint): number | undefined {
     kind === undefined ? nextDue(checkpoint) ?? Infinity : Infinity,
   );
   return Number.isFinite(due) ? due : undefined;
-}
-
-async function move<S>(
-  store: Store,
-  log: CheckpointLog<S>,
-  { runId, graphId }: Pick<WakeRow, "runId" | "graphId">,
-  change: (wake: number | undefined) => number | undefined,
-  version?: string | null,
-): Promise<void> {
-  const { head, mailbox } = await store.inspect(runId, 0, undefined);
-  if (head === null || mailbox === null || (version !== undefined && version !== mailbox.version)) return;
-  try {
-    // deno-lint-ignore require-await
-    await log.post(runId, head.position.epoch, mailbox, async ({ wake, ...content }) => {
-      const next = change(wake);
-      if (content.owner !== undefined || next === wake) throw new MailboxConflictError(runId);
-      return { mailbox: { ...content, ...(next === undefined ? {} : { wake: next }) }, closed: [], graphId };
-    });
-  } catch (error) {
-    if (!isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
-  }
 }

@@ -24,7 +24,7 @@ export abstract class SuperstepError extends Error {
 }
 
 /**
- * Whether `error` is one of superstep's, whichever copy of the package made it; optionally of one code.
+ * Whether `error` is one of superstep's, whichever copy of the package made it; optionally of one of these codes.
  *
  * @example
  * ```ts
@@ -39,10 +39,10 @@ export abstract class SuperstepError extends Error {
  * assert.deepEqual(error.fields, { runId: "nobody" });
  * ```
  */
-export function isSuperstepError(error: unknown, code?: string): error is SuperstepError {
+export function isSuperstepError(error: unknown, ...codes: readonly string[]): error is SuperstepError {
   try {
     return typeof error === "object" && error !== null && BRAND in error &&
-      (code === undefined || (error as { code?: unknown }).code === code);
+      (codes.length === 0 || codes.some((code) => (error as { code?: unknown }).code === code));
   } catch {
     // Anything can be thrown, a proxy that throws when it is looked at, too.
     return false;

@@ -60,6 +60,9 @@ export class RevisionConflictError extends SuperstepError {
   }
 }
 
+/** The codes of faults of a write that say that somebody else was first. */
+export const CONFLICTS: readonly string[] = ["REVISION_CONFLICT", "MAILBOX_CONFLICT"];
+
 /** A mailbox that changed since it was read. */
 export class MailboxConflictError extends SuperstepError {
   /** @internal */

@@ -97,6 +97,11 @@ export interface WaitState extends WaitOpening {
   readonly closed?: WaitCloseReason;
 }
 
+/** Whether a wait, or a timer, has neither a result nor been closed. */
+export function isOpen({ result, closed }: WaitState): boolean {
+  return result === undefined && closed === undefined;
+}
+
 /** What tells one opening of an execution from its others. */
 export function openingKey({ kind, name, key, n }: OpeningName): string {
   return `${kind}/${key === undefined ? name : `${name}/${key}`}:${n}`;

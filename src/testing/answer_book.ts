@@ -2,6 +2,7 @@ import { BuildError } from "../errors.ts";
 import type { InboxEntry } from "../engine/history.ts";
 import type { Runner } from "../engine/runner.ts";
 import { compareIds } from "../model/ids.ts";
+import { rowsOf } from "../model/pages.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 
 /** Decides the answer of an open wait; `undefined` leaves it open. */
@@ -39,12 +40,7 @@ export class AnswerBook {
   /** Answers every open wait of a run that there is an answer for; true when it has answered any. */
   async give<S>(runner: Runner<S>, runId: string, now: number): Promise<boolean> {
     const open: InboxEntry[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await runner.waits({ runId, ...(cursor === undefined ? {} : { cursor }) });
-      open.push(...page.rows);
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    for await (const wait of rowsOf((start) => runner.waits({ runId, ...start }))) open.push(wait);
     // Waits of one moment are listed by their ids, which say nothing to the author of a test.
     open.sort((a, b) =>
       a.openedAt - b.openedAt || compareIds(a.vertexId, b.vertexId) || (a.item ?? 0) - (b.item ?? 0)

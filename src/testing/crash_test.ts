@@ -4,6 +4,7 @@ import { LEASE_MS } from "../engine/owner_watch.ts";
 import type { RunResult } from "../engine/result.ts";
 import { messageOf } from "../errors.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { rowsOf } from "../model/pages.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
 import { AnswerBook } from "./answer_book.ts";
@@ -203,12 +204,7 @@ async function checkIndexes<S>(
 
 async function listedWaits(store: Store, runId: string): Promise<readonly string[]> {
   const ids: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await store.waits({ runId, ...(cursor === undefined ? {} : { cursor }) });
-    ids.push(...page.rows.map((row) => row.waitId));
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  for await (const { waitId } of rowsOf((start) => store.waits({ runId, ...start }))) ids.push(waitId);
   return ids.sort();
 }
 

@@ -4,6 +4,7 @@ import type { RunHandle } from "../engine/handle.ts";
 import type { ResumeOptions, StartOptions } from "../engine/options.ts";
 import type { RunResult } from "../engine/result.ts";
 import type { Runner } from "../engine/runner.ts";
+import { defined } from "../model/defined.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { memoryStore } from "../store/memory.ts";
 import type { Store } from "../store/store.ts";
@@ -131,10 +132,5 @@ export function testRunner<S, I>(
 /** What later claims of a run take over from the options of the first one. */
 export function workOptions(options: ResumeOptions | StartOptions) {
   const { concurrency, checkpointEvery, signal, hooks } = options;
-  return {
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(checkpointEvery === undefined ? {} : { checkpointEvery }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(hooks === undefined ? {} : { hooks }),
-  };
+  return defined({ concurrency, checkpointEvery, signal, hooks });
 }

@@ -39,7 +39,6 @@ const WALL: Readonly<Record<string, string>> = {
 const SPANS: Readonly<Record<string, string>> = {
   "src/engine/attempt.ts": "timeouts, and what bodies used of them",
   "src/engine/quiet.ts": "how long a body has been quiet",
-  "src/engine/claims.ts": "the poll of those who follow a run of another process",
   "src/engine/operations/cancel.ts": "patience with an owner",
   "src/engine/owner_watch.ts": "the silence of owners",
   "src/engine/ownership.ts": "beats and polls",

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defined } from "../../model/defined.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { addEdits, editOf, type EditOptions, refuseUnknownFields } from "../edits.ts";
@@ -38,20 +39,12 @@ async function fork(cli: Cli, given: readonly string[], options: ForkCommandOpti
   const state = await editOf(cli, options);
   const workflows = await Workflows.load(sources, options.provide);
   await withDatabase(db, { create: false }, async (store) => {
-    const source = await cursorOf(
-      store,
-      id,
-      options.revision === undefined ? {} : { revision: options.revision },
-    );
+    const source = await cursorOf(store, id, defined({ revision: options.revision }));
     const { graphId, revision: at } = source.checkpoint.run;
     const workflow = workflows.ofRun(id, graphId);
     refuseUnknownFields(workflow.graph.schema, source.state, state);
     const runner = workflows.runner(workflow, store, cli);
-    const forked = await runner.fork(id, at, {
-      ...(state === undefined ? {} : { state }),
-      ...(runId === undefined ? {} : { runId }),
-      ...(tag === undefined ? {} : { tags: tag }),
-    });
+    const forked = await runner.fork(id, at, defined({ state, runId, tags: tag }));
     const next = nextCommands(cli.io.env, sources, db);
     if (options.resume === true) {
       return await work(cli, options, next, (how) => runner.resume(forked.runId, how));

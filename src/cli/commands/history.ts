@@ -8,7 +8,7 @@ import { jsonText } from "../printable.ts";
 import { logOf } from "../reading.ts";
 import { oneId } from "../sources.ts";
 import { statusText } from "../report.ts";
-import { rowsOf } from "../rows.ts";
+import { rowsOf } from "../../model/pages.ts";
 import { happenings } from "../timeline.ts";
 
 interface HistoryOptions extends CommonOptions {
@@ -39,12 +39,12 @@ async function history(cli: Cli, given: readonly string[], options: HistoryOptio
     const timeline = new Timeline(cli);
     const log = logOf(store);
     const entries = rowsOf(
-      (cursor) =>
+      (start) =>
         historyOf(log, id, {
           limit: Math.min(PAGE, limit),
-          ...(cursor === undefined ? { from } : { cursor }),
+          ...(start.cursor === undefined ? { from } : start),
         }),
-      () => true,
+      undefined,
       limit,
     );
     for await (const entry of entries) {

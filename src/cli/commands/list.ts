@@ -6,7 +6,8 @@ import { dateTime } from "../format.ts";
 import { addDatabase, SOURCES, wholeNumber } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { statusText } from "../report.ts";
-import { rowsOf } from "../rows.ts";
+import { defined } from "../../model/defined.ts";
+import { rowsOf } from "../../model/pages.ts";
 import { graphIds } from "../sources.ts";
 import { printTable } from "../table.ts";
 
@@ -48,14 +49,10 @@ async function list(cli: Cli, sources: readonly string[], options: ListOptions):
   const graphs = await graphIds(sources, options.workflow);
   const limit = options.limit ?? (json ? Infinity : TABLE_ROWS);
   await withDatabase(options.db, { create: false }, async (store) => {
-    const query = {
-      ...(graphs?.length === 1 ? { graphId: graphs[0]! } : {}),
-      ...(status === undefined ? {} : { status }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(tag === undefined ? {} : { tag }),
-    };
+    const graphId = graphs?.length === 1 ? graphs[0] : undefined;
+    const query = defined({ graphId, status, reason, tag, limit: PAGE });
     const rows = rowsOf(
-      (cursor) => store.list({ ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }),
+      (start) => store.list({ ...query, ...start }),
       (row) => graphs?.includes(row.graphId) ?? true,
       json ? limit : limit + 1,
     );

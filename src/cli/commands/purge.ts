@@ -11,7 +11,8 @@ import { counted } from "../format.ts";
 import { addDatabase, durationOrDate, SOURCES } from "../options.ts";
 import { jsonText } from "../printable.ts";
 import { runRecord } from "../reading.ts";
-import { rowsOf } from "../rows.ts";
+import { defined } from "../../model/defined.ts";
+import { rowsOf } from "../../model/pages.ts";
 import { graphIds, sorted } from "../sources.ts";
 import { standIn } from "../stand_in.ts";
 
@@ -54,12 +55,7 @@ export function addPurge(program: Command, cli: Cli): void {
 async function purge(cli: Cli, given: readonly string[], options: PurgeOptions): Promise<void> {
   const { ids, sources } = sorted(given);
   const { workflow, status, tag, olderThan, force = false, all, json = false } = options;
-  const query: PurgeQuery = {
-    force,
-    ...(status === undefined ? {} : { status }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(olderThan === undefined ? {} : { olderThan }),
-  };
+  const query: PurgeQuery = defined({ force, status, tag, olderThan });
   const chosen = sources.length > 0 ||
     [workflow, status, tag, olderThan].some((option) => option !== undefined);
   if (ids.length === 0 && !chosen && all !== true) {
@@ -104,12 +100,7 @@ async function confirmed(cli: Cli, { yes, json }: PurgeOptions, what: string): P
 
 /** The ids of all graphs that have runs. */
 async function graphsIn(store: Store): Promise<ReadonlySet<string>> {
-  const rows = rowsOf(
-    (cursor) => store.list({ limit: 500, ...(cursor === undefined ? {} : { cursor }) }),
-    () => true,
-    Infinity,
-  );
   const found = new Set<string>();
-  for await (const { graphId } of rows) found.add(graphId);
+  for await (const { graphId } of rowsOf((start) => store.list({ limit: 500, ...start }))) found.add(graphId);
   return found;
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { defined } from "../../model/defined.ts";
 import type { Duration } from "../../model/durations.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
@@ -46,24 +47,12 @@ async function run(cli: Cli, sources: readonly string[], options: RunOptions): P
     const runner = workflows.runner(workflow, store, cli);
     if (options.json !== true) workflows.noteArguments(workflow, cli);
     const { maxSteps } = options;
-    const how = {
-      ...(runId === undefined ? {} : { runId }),
-      ...(key === undefined ? {} : { idempotencyKey: key }),
-      ...(tag === undefined ? {} : { tags: tag }),
-      ...(deadline === undefined ? {} : { deadline }),
-    };
+    const how = defined({ runId, idempotencyKey: key, tags: tag, deadline });
     if (options.detach === true) {
-      const submitted = await runner.submit(input, {
-        ...how,
-        ...(maxSteps === undefined ? {} : { maxSteps }),
-      });
+      const submitted = await runner.submit(input, defined({ ...how, maxSteps }));
       return cli.print(options.json === true ? jsonText(submitted) : submitted.runId);
     }
-    await work(
-      cli,
-      options,
-      nextCommands(cli.io.env, sources, options.db),
-      (more) => runner.run(input, { ...how, ...more }),
-    );
+    const next = nextCommands(cli.io.env, sources, options.db);
+    await work(cli, options, next, (more) => runner.run(input, { ...how, ...more }));
   });
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Hooks } from "../../engine/events.ts";
 import type { Runner } from "../../engine/runner.ts";
+import { defined } from "../../model/defined.ts";
 import type { Duration } from "../../model/durations.ts";
 import type { RunRecord } from "../../model/run.ts";
 import type { Store } from "../../store/store.ts";
@@ -69,9 +70,7 @@ async function serveSources(
         logger: cli.logger,
         hooks: hooksFor(cli, options.json === true),
         schedules,
-        ...(concurrency === undefined ? {} : { concurrency }),
-        ...(grace === undefined ? {} : { grace }),
-        ...(poll === undefined ? {} : { poll }),
+        ...defined({ concurrency, grace, poll }),
       });
       let asked = 0;
       const unlisten = cli.io.onStop((signal) => {

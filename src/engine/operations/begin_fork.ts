@@ -2,7 +2,7 @@ import type { Ownership } from "../../checkpoint/cursor.ts";
 import { digest } from "../../checkpoint/digest.ts";
 import type { CheckpointLog } from "../../checkpoint/log.ts";
 import type { EventOf } from "../../checkpoint/records.ts";
-import { isSuperstepError, RunExistsError } from "../../errors.ts";
+import { CONFLICTS, isSuperstepError, RunExistsError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 
 /**
@@ -21,9 +21,7 @@ export async function beginFork<S>(
   try {
     await log.begin(checkpoint, event, state, write);
   } catch (conflict) {
-    if (!isSuperstepError(conflict, "REVISION_CONFLICT") && !isSuperstepError(conflict, "MAILBOX_CONFLICT")) {
-      throw conflict;
-    }
+    if (!isSuperstepError(conflict, ...CONFLICTS)) throw conflict;
     const found = (await log.load(runId, { state: false }))?.checkpoint;
     if (found === undefined) throw conflict;
     const { run } = found;

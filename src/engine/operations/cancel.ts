@@ -1,13 +1,9 @@
+import { amend } from "../../checkpoint/amend.ts";
 import { evolve } from "../../checkpoint/evolve.ts";
 import type { Cursor } from "../../checkpoint/log.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
-import {
-  CheckpointNotFoundError,
-  isSuperstepError,
-  MailboxConflictError,
-  RunCancelledError,
-} from "../../errors.ts";
+import { CheckpointNotFoundError, CONFLICTS, isSuperstepError, RunCancelledError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
 import { announcements } from "../announce.ts";
 import { calledBy } from "../child_runs.ts";
@@ -83,7 +79,7 @@ async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Prom
       const former = await checkOwner(engine, cursor.checkpoint);
       return await record(engine, cursor, asked ?? reason, former);
     } catch (error) {
-      if (MOVED.some((code) => isSuperstepError(error, code))) continue;
+      if (isSuperstepError(error, ...CONFLICTS)) continue;
       if (!isSuperstepError(error, "RUN_BUSY")) throw error;
     }
     if (asked === undefined) await ask(engine, cursor.checkpoint, reason);
@@ -95,9 +91,6 @@ async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Prom
 /** How long the owner of a run is given to record its cancellation, or its lease to run out. */
 const PATIENCE_MS = LEASE_MS + 2 * POLL_MS;
 const FIRST_PAUSE_MS = 1;
-
-/** Faults of a write that say that somebody else was first. */
-const MOVED = ["REVISION_CONFLICT", "MAILBOX_CONFLICT"];
 
 /** How a run ended, if it has. */
 function endOf({ run }: Checkpoint): Cancellation | undefined {
@@ -129,21 +122,17 @@ async function record<S>(
   return { runId, status: "cancelled", reason };
 }
 
-/** Leaves the wish in the mailbox of a run that is at work, where its owner looks at once, or at its next poll. */
+/** Requests cancellation in the mailbox of a run that is at work; its owner sees it at once, or at its next poll. */
 async function ask<S>(engine: Engine<S>, { run }: Checkpoint, reason: string): Promise<void> {
-  const { store, log, runtime, ownership } = engine;
-  const { runId, graphId } = run;
-  const { head, mailbox } = await store.inspect(runId, 0, undefined);
-  if (head === null || mailbox === null) return;
-  try {
-    // deno-lint-ignore require-await
-    await log.post(runId, head.position.epoch, mailbox, async (content) => {
-      // Without an owner nobody would look; with a wish there is nothing to add.
-      if (content.owner === undefined || content.cancel !== undefined) throw new MailboxConflictError(runId);
-      return { mailbox: { ...content, cancel: { reason, at: runtime.now() } }, closed: [], graphId };
-    });
-  } catch (error) {
-    if (!isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
-  }
-  ownership.poke(runId);
+  const { runtime, ownership } = engine;
+  // Without an owner nobody would look; with a request there is nothing to add.
+  await amend(
+    engine,
+    run,
+    (content) =>
+      content.owner === undefined || content.cancel !== undefined
+        ? undefined
+        : { ...content, cancel: { reason, at: runtime.now() } },
+  );
+  ownership.poke(run.runId);
 }

@@ -1,5 +1,7 @@
 import { ArgumentError, GraphMismatchError, isSuperstepError, reasonOf } from "../../errors.ts";
 import type { Duration } from "../../model/durations.ts";
+import { defined } from "../../model/defined.ts";
+import { rowsOf } from "../../model/pages.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
 import { calledBy } from "../child_runs.ts";
 import type { Engine } from "../engine.ts";
@@ -70,18 +72,8 @@ async function* matching<S>({ store, graph }: Engine<S>, query: PurgeQuery): Asy
   const { status, reason, tag, force } = query;
   const statuses = status !== undefined ? [status] : force === true ? [undefined] : OVER;
   for (const status of statuses) {
-    let cursor: string | undefined;
-    do {
-      const page = await store.list({
-        graphId: graph.id,
-        ...(status === undefined ? {} : { status }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(tag === undefined ? {} : { tag }),
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      for (const row of page.rows) yield row.runId;
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    const query = defined({ graphId: graph.id, status, reason, tag });
+    for await (const row of rowsOf((start) => store.list({ ...query, ...start }))) yield row.runId;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { EventOf } from "../../checkpoint/records.ts";
-import { isSuperstepError } from "../../errors.ts";
+import { CONFLICTS, isSuperstepError } from "../../errors.ts";
 import { calledBy } from "../child_runs.ts";
 import { purgeCalled } from "./purge.ts";
 import type { Engine } from "../engine.ts";
@@ -17,9 +17,7 @@ export async function removeStale<S>(
   conflict: unknown,
 ): Promise<boolean> {
   const { runId, graphId, inputDigest, caller } = created;
-  const isConflict = isSuperstepError(conflict, "REVISION_CONFLICT") ||
-    isSuperstepError(conflict, "MAILBOX_CONFLICT");
-  if (caller === undefined || !isConflict) return false;
+  if (caller === undefined || !isSuperstepError(conflict, ...CONFLICTS)) return false;
   const found = await engine.log.load(runId, { state: false });
   if (found === undefined) return false;
   const { run } = found.checkpoint;

@@ -1,7 +1,7 @@
 import type { Cursor } from "../../checkpoint/log.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
-import { isSuperstepError, RunBusyError } from "../../errors.ts";
+import { CONFLICTS, isSuperstepError, RunBusyError } from "../../errors.ts";
 import { storedCallers } from "../child_runs.ts";
 import { runTime } from "../run_time.ts";
 import type { Engine } from "../engine.ts";
@@ -33,9 +33,7 @@ export async function updateRun<S>(
     try {
       return await record(engine, cursor, { state: next.value, patch: next.patch });
     } catch (error) {
-      if (!isSuperstepError(error, "REVISION_CONFLICT") && !isSuperstepError(error, "MAILBOX_CONFLICT")) {
-        throw error;
-      }
+      if (!isSuperstepError(error, ...CONFLICTS)) throw error;
     }
   }
 }

@@ -1,5 +1,6 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Api, defined, type Env, fails, json, sightOf, takes } from "../api.ts";
+import { defined } from "../../model/defined.ts";
+import { type Api, type Env, fails, json, sightOf, takes } from "../api.ts";
 import { locationOf } from "../paths.ts";
 import {
   GetQuery,

@@ -1,6 +1,7 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { fromJson } from "../../model/json.ts";
-import { type Api, defined, type Env, fails, json, takes } from "../api.ts";
+import { defined } from "../../model/defined.ts";
+import { type Api, type Env, fails, json, takes } from "../api.ts";
 import { AnswerRequest, limitOf, WaitQuery } from "../requests.ts";
 import { Accepted, RunId, WaitId, WaitPage } from "../schemas.ts";
 import { waitPage } from "../views.ts";
