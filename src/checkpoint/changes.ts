@@ -1,6 +1,5 @@
-import { sameBytes } from "../runtime/bytes.ts";
 import { digest } from "./digest.ts";
-import { kindOf, timeOf, type TypedArray } from "./kinds.ts";
+import { isSameLeaf, kindOf } from "./kinds.ts";
 import type { Segment } from "./path.ts";
 
 /** One place where what a schema made of a value differs from the value. */
@@ -34,12 +33,8 @@ export function schemaChange(
     if (kind === undefined || kindOf(made) !== kind) return "changed";
     switch (kind) {
       case "date":
-        return Object.is(timeOf(given), timeOf(made)) ? undefined : "changed";
       case "bytes":
-        return Object.getPrototypeOf(given) === Object.getPrototypeOf(made) &&
-            sameBytes(given as TypedArray, made as TypedArray)
-          ? undefined
-          : "changed";
+        return isSameLeaf(kind, given, made) ? undefined : "changed";
       case "array":
         return compareLists(given as unknown[], made as unknown[]);
       case "object":

@@ -4,9 +4,8 @@
  * copied on the way, as `canonical` does.
  */
 
-import { sameBytes } from "../runtime/bytes.ts";
 import { Walk } from "./canonical.ts";
-import { kindOf, timeOf, type TypedArray } from "./kinds.ts";
+import { isSameLeaf, kindOf } from "./kinds.ts";
 import { arrayHeader, flagsOf, sizeOf, Weight } from "./marks.ts";
 import { ARRAY, COLLECTION, MAP, type Patch, RECORD, SET, TEXT } from "./patch.ts";
 import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
@@ -57,7 +56,7 @@ function diff(walk: Walk, prev: unknown, next: unknown): Change {
   const kind = walk.kind(next);
   if (kind !== kindOf(prev)) return replaced(walk.copy(next));
   if (kind === "date" || kind === "bytes") {
-    return sameLeaf(kind, prev, next) ? { value: prev, patch: undefined } : replaced(walk.copy(next));
+    return isSameLeaf(kind, prev, next) ? { value: prev, patch: undefined } : replaced(walk.copy(next));
   }
   walk.enter(next);
   const change = kind === "object"
@@ -79,12 +78,6 @@ function diffText(walk: Walk, prev: string, next: string): Change {
   const value = walk.copy(next) as string;
   if (prev.length < MIN_TEXT || next.length <= prev.length || !next.startsWith(prev)) return replaced(value);
   return { value, patch: [TEXT, next.slice(prev.length)] };
-}
-
-function sameLeaf(kind: "date" | "bytes", prev: object, next: object): boolean {
-  if (kind === "date") return Object.is(timeOf(prev), timeOf(next));
-  return Object.getPrototypeOf(prev) === Object.getPrototypeOf(next) &&
-    sameBytes(prev as TypedArray, next as TypedArray);
 }
 
 function diffRecord(walk: Walk, prev: Record<string, unknown>, next: object): Change {

@@ -77,6 +77,11 @@ export function freshExecution(vertexId: string, item?: number): Execution {
 const NONE: ReadonlyMap<string, readonly string[]> = new Map();
 const EMPTY = new Map<never, never>() as ReadonlyMap<never, never>;
 
+/** What moves no run on. */
+const NO_PROGRESS: ReadonlySet<string> = new Set<RecordEvent["type"]>(
+  ["created", "forked", "claimed", "released", "retried", "reopened", "returned", "updated"],
+);
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A fold under way: it copies each table once, however many events touch it. */
@@ -108,6 +113,7 @@ export class Evolution {
   }
 
   #apply(event: RecordEvent, at: number): void {
+    if (!NO_PROGRESS.has(event.type)) this.#run.recoveries = 0;
     switch (event.type) {
       case "created":
       case "forked":
@@ -127,22 +133,6 @@ export class Evolution {
         }));
       case "updated":
         return this.#update(event);
-      default:
-        this.#run.recoveries = 0;
-        this.#progressing(event, at);
-    }
-  }
-
-  #progressing(
-    event: Exclude<
-      RecordEvent,
-      {
-        type: "created" | "forked" | "claimed" | "released" | "retried" | "reopened" | "returned" | "updated";
-      }
-    >,
-    at: number,
-  ): void {
-    switch (event.type) {
       case "mapped":
         this.#maps ??= new Map(this.#next.maps);
         this.#maps.set(event.vertexId, { count: event.count, digest: event.digest });

@@ -3,7 +3,7 @@
  * slots are looked at, never a property of the value itself.
  */
 
-import { isBuffer } from "../runtime/bytes.ts";
+import { isBuffer, sameBytes } from "../runtime/bytes.ts";
 
 /** The objects that can be stored. */
 export type Kind = "object" | "array" | "map" | "set" | "date" | "bytes";
@@ -62,6 +62,17 @@ export function kindOf(value: object): Kind | undefined {
   const typed = TYPED_ARRAYS.get(prototype);
   if (typed !== undefined) return tagOf.call(value) === typed.tag ? "bytes" : undefined;
   return isBuffer(value) && tagOf.call(value) === "Uint8Array" ? "bytes" : undefined;
+}
+
+/** Whether a value is an object of that kind. */
+export function isKind(value: unknown, kind: Kind): boolean {
+  return typeof value === "object" && value !== null && kindOf(value) === kind;
+}
+
+/** Whether two Dates, or two arrays of bytes, hold the same. */
+export function isSameLeaf(kind: "date" | "bytes", a: object, b: object): boolean {
+  if (kind === "date") return Object.is(timeOf(a), timeOf(b));
+  return Object.getPrototypeOf(a) === Object.getPrototypeOf(b) && sameBytes(a as TypedArray, b as TypedArray);
 }
 
 /** A copy of a typed array with memory of its own; a Buffer becomes a `Uint8Array`. */

@@ -14,9 +14,9 @@ import type { Codec } from "./codec.ts";
 import { type Container, type Entries, entriesOf } from "./entries.ts";
 import { sizeOf } from "./marks.ts";
 import { kindOf } from "./kinds.ts";
-import { encodeTable, type Group, type Node, readTable, refsOf } from "./table.ts";
+import { encodeTable, type Group, type Node, readTable } from "./table.ts";
 
-export type { PartRef } from "../store/store.ts";
+export { partRefs } from "./table.ts";
 
 /** What is at most this large stands in the table. */
 const INLINE = 1024;
@@ -28,9 +28,7 @@ const FULL = 8 * 1024;
 const WHOLE = 12 * 1024;
 
 /** Where everything of a snapshot is stored, kept in memory for the next one. */
-export interface Layout {
-  readonly root: Node;
-}
+export type Layout = Node;
 
 /** A state ready to be appended. */
 export interface Snapshot {
@@ -55,19 +53,9 @@ export function snapshot(
   codec: Codec,
 ): Snapshot {
   const parts: Uint8Array[] = [];
-  const root = new Writer(revision, codec, parts).root(value, previous?.root);
+  const layout = new Writer(revision, codec, parts).root(value, previous);
   const newBytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
-  return { table: encodeTable(root), parts, newBytes, layout: { root } };
-}
-
-/**
- * Every part that a table refers to.
- *
- * @param table Comes from the store and is not trusted.
- * @throws {CodecError} When it is not a table.
- */
-export function partRefs(table: unknown): PartRef[] {
-  return refsOf(table);
+  return { table: encodeTable(layout), parts, newBytes, layout };
 }
 
 /**
@@ -81,8 +69,8 @@ export function restore(
   parts: ReadonlyMap<string, Uint8Array>,
   codec: Codec,
 ): { readonly value: unknown; readonly layout: Layout } {
-  const root = readTable(table, parts, codec);
-  return { value: root.value, layout: { root } };
+  const layout = readTable(table, parts, codec);
+  return { value: layout.value, layout };
 }
 
 class Writer {

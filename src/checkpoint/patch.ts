@@ -1,6 +1,6 @@
 import { Walk } from "./canonical.ts";
 import { CodecError } from "./codec_error.ts";
-import { kindOf } from "./kinds.ts";
+import { isKind } from "./kinds.ts";
 import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 export const SET = 0;
@@ -47,16 +47,16 @@ function apply(walk: Walk, prev: unknown, untrusted: unknown): unknown {
     case SET:
       return walk.copy(patch[1]);
     case RECORD:
-      if (kindIs(prev, "object")) return applyRecord(walk, prev as Record<string, unknown>, patch);
+      if (isKind(prev, "object")) return applyRecord(walk, prev as Record<string, unknown>, patch);
       break;
     case ARRAY:
-      if (kindIs(prev, "array")) return applyArray(walk, prev as readonly unknown[], patch);
+      if (isKind(prev, "array")) return applyArray(walk, prev as readonly unknown[], patch);
       break;
     case MAP:
-      if (kindIs(prev, "map")) return applyMap(walk, prev as ReadonlyMap<unknown, unknown>, patch);
+      if (isKind(prev, "map")) return applyMap(walk, prev as ReadonlyMap<unknown, unknown>, patch);
       break;
     case COLLECTION:
-      if (kindIs(prev, "set")) return applySet(walk, prev as ReadonlySet<unknown>, patch);
+      if (isKind(prev, "set")) return applySet(walk, prev as ReadonlySet<unknown>, patch);
       break;
     case TEXT:
       if (typeof prev === "string" && typeof patch[1] === "string") {
@@ -114,10 +114,6 @@ function applySet(walk: Walk, prev: ReadonlySet<unknown>, patch: readonly unknow
   const value = new Set([...prev].filter((_, i) => !removed.has(i)));
   for (const element of list(patch[2])) value.add(walk.copy(element));
   return sealSet(value);
-}
-
-function kindIs(value: unknown, kind: string): boolean {
-  return typeof value === "object" && value !== null && kindOf(value) === kind;
 }
 
 function list(value: unknown): readonly unknown[] {

@@ -66,8 +66,13 @@ function encodeGroup(group: Group, entries: Entries): unknown {
   }
 }
 
-/** Every part that a table refers to, each once. */
-export function refsOf(table: unknown): PartRef[] {
+/**
+ * Every part that a table refers to, each once.
+ *
+ * @param table Comes from the store and is not trusted.
+ * @throws {CodecError} When it is not a table.
+ */
+export function partRefs(table: unknown): PartRef[] {
   const refs = new Map<string, PartRef>();
 
   const part = (item: readonly unknown[]): void => {
@@ -94,7 +99,7 @@ export function refsOf(table: unknown): PartRef[] {
 
 /** The layout that a table describes, its values read from the parts. */
 export function readTable(table: unknown, parts: ReadonlyMap<string, Uint8Array>, codec: Codec): Node {
-  refsOf(table);
+  partRefs(table);
 
   const read = (ref: PartRef): unknown => {
     const bytes = parts.get(keyOf(ref));

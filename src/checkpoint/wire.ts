@@ -1,5 +1,5 @@
 import { CheckpointDecodeError, messageOf } from "../errors.ts";
-import type { Checkpoint } from "../model/checkpoint.ts";
+import type { Checkpoint, Execution } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
@@ -25,18 +25,13 @@ export interface LogRecord {
 
 /** The bytes of a record. */
 export function encodeRecord(record: LogRecord, codec: Codec): Uint8Array {
-  const { at, callers, patch, snapshot } = record;
-  const events = record.events.map(packEvent);
-  if (callers !== undefined) {
-    return codec.encode({
-      at,
-      events,
-      callers,
-      ...(snapshot !== undefined ? { snapshot } : patch !== undefined ? { patch } : {}),
-    });
-  }
-  if (snapshot !== undefined) return codec.encode({ at, events, snapshot });
-  return codec.encode(patch === undefined ? { at, events } : { at, events, patch });
+  const { at, events, callers, patch, snapshot } = record;
+  return codec.encode({
+    at,
+    events: events.map(packEvent),
+    ...(callers === undefined ? {} : { callers }),
+    ...(snapshot !== undefined ? { snapshot } : patch !== undefined ? { patch } : {}),
+  });
 }
 
 /** A record from bytes of unknown origin; every user value in it is canonical. */
@@ -129,10 +124,7 @@ function ownedOpening<T extends { readonly info?: unknown; readonly continuation
 
 function ownedCheckpoint(checkpoint: Checkpoint): Checkpoint {
   if (checkpoint.executions.size === 0) return checkpoint;
-  const executions = new Map<
-    string,
-    typeof checkpoint.executions extends ReadonlyMap<string, infer X> ? X : never
-  >();
+  const executions = new Map<string, Execution>();
   for (const [key, x] of checkpoint.executions) {
     executions.set(key, {
       ...x,
