@@ -166,3 +166,8 @@ export function isStillSuspended({ executions, nextStep }: Checkpoint, posted: P
   const { generation, attempts, results } = identityOf(x, nextStep);
   return generation === posted.generation && attempts === posted.attempts && results === posted.results;
 }
+
+/** Whether executions of a run are to run again since their bodies came back. */
+export function hasReturns(checkpoint: Checkpoint, { returns = [] }: Mailbox): boolean {
+  return returns.some((posted) => isStillSuspended(checkpoint, posted));
+}

@@ -111,6 +111,15 @@ export class Attempt {
     this.#abort(reason);
   }
 
+  /** Reports what a body does after its attempt has ended. */
+  late(what: string): void {
+    const { logger, runId, vertex } = this.info;
+    logger.warn(`superstep: the body of vertex ${vertex.id} ${what} after its attempt; ignored`, {
+      runId,
+      vertexId: vertex.id,
+    });
+  }
+
   #resume(): void {
     this.#since = this.info.runtime.elapsed();
   }
@@ -139,7 +148,7 @@ export class Attempt {
     const isLate = this.#ended;
     const end = this.state.settle("output" in outcome);
     const settlement = this.#settlement(outcome, end);
-    if (isLate && this.#reports && !this.#obeyed(settlement)) this.info.late("ended");
+    if (isLate && this.#reports && !this.#obeyed(settlement)) this.late("ended");
     // A body that was let go has come back by settling, or it failed for a wait that it had forgotten.
     if (this.#ended) return;
     this.#end();
@@ -242,13 +251,13 @@ export class Attempt {
   #end(): void {
     this.#ended = true;
     this.#timer?.cancel();
-    this.state.abandon(this.#reports ? (call) => this.info.late(`called ctx.${call}`) : undefined);
+    this.state.abandon(this.#reports ? (call) => this.late(`called ctx.${call}`) : undefined);
     this.#rested();
   }
 }
 
 /** Where calls of a body go whose run was released; the first one abandons it. */
-const DEAF: Omit<BodyPort, "signal" | "log" | "cameBack"> = {
+const DEAF: Omit<BodyPort, "signal" | "cameBack"> = {
   now: () => NaN,
   once: () => {},
   isBusy: () => false,
@@ -272,8 +281,6 @@ interface Limit {
 export interface AttemptInfo extends BodyInfo {
   readonly task: Task<unknown, unknown>;
   readonly input: unknown;
-  /** Told of what a body does after its attempt has ended. */
-  late(what: string): void;
 }
 
 /** How an attempt ended. */

@@ -212,15 +212,11 @@ export class Bodies<S> {
         vertex: vertex as never,
         execution,
         runtime: engine.runtime,
+        logger: engine.logger,
         callingRun: this.#host.callingRun,
         task: engine.tasks.get(vertex.id)!,
         input,
         slowMs: slowMs(execution, engine.limits),
-        late: (what) =>
-          engine.logger.warn(
-            `superstep: the body of vertex ${vertex.id} ${what} after its attempt; ignored`,
-            { runId: run.runId, vertexId: vertex.id },
-          ),
       },
       this.#port(key, execution, () => attempt),
       (settlement) => this.#settled(key, execution, settlement),
@@ -273,7 +269,7 @@ export class Bodies<S> {
             this.#attempts.get(key)?.state.watch();
             this.#host.wake();
           },
-          late: () => attempt().info.late(`ended once(${JSON.stringify(name)})`),
+          late: () => attempt().late(`ended once(${JSON.stringify(name)})`),
         }),
       open: (event, before) => {
         this.#engine.measureOutput(event.info, `the info of wait ${event.name} of vertex ${x.vertexId}`);
@@ -293,7 +289,6 @@ export class Bodies<S> {
         if (back === undefined) emit();
         else void back.ready.then(emit);
       },
-      log: (message, fields) => this.#engine.logger.info(message, fields),
       rested: () => this.#host.wake(),
       suspended: () => {
         attempt().suspend();

@@ -3,6 +3,7 @@ import type { Execution } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { CallingRun } from "./child_runs.ts";
+import type { Logger } from "./events.ts";
 
 /** What a body is run for. */
 export interface BodyInfo {
@@ -14,6 +15,7 @@ export interface BodyInfo {
   /** The execution as recorded when the body begins. */
   readonly execution: Execution;
   readonly runtime: Runtime;
+  readonly logger: Logger;
   /** For how much longer than usual the body must be quiet before it is suspended, in milliseconds. */
   readonly slowMs: number | undefined;
   /** The run, for those that the body calls. */
@@ -35,7 +37,6 @@ export interface BodyPort {
   /** The code does not accept a recorded answer: the body is abandoned and runs again. */
   refuse(waitId: string, error: unknown): void;
   emit(type: string, data: unknown): void;
-  log(message: string, fields: Readonly<Record<string, unknown>>): void;
   /** The body has misused its context, or has a value that cannot be stored: it fails, whatever it does. */
   failed(error: unknown): void;
   /** The body is at rest: results that have come may be recorded. */

@@ -1,4 +1,5 @@
 import type { Cursor } from "../checkpoint/log.ts";
+import { hasReturns } from "../checkpoint/mailbox.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
@@ -13,7 +14,7 @@ import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
 import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
-import { type ResumeOptions, settingsOf, type WorkOptions } from "./options.ts";
+import { type ResumeOptions, settingsOf, type StartOptions, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
 import { releasedBodiesOf } from "./released_bodies.ts";
 import type { RunResult } from "./result.ts";
@@ -271,12 +272,19 @@ export class Claims<S> {
     return await this.claim(cursor, owner, settings, facts, former);
   }
 
-  /** Waits for a run that is at work elsewhere, and takes it over when its process is dead. */
-  async follow(runId: string, options: WorkOptions): Promise<RunResult<S>> {
+  /**
+   * Waits for a run that is at work elsewhere, and takes it over when its process is dead. A run that works for the one
+   * which follows it goes on when bodies of it came back: nobody else wakes it.
+   */
+  async follow(runId: string, options: WorkOptions & Pick<StartOptions, "caller">): Promise<RunResult<S>> {
     const alarm = new Alarm(this.#engine.runtime);
     for (;;) {
       const cursor = await this.#loader.load(runId);
-      if (cursor.checkpoint.run.status !== "running") return resultOf(this.#engine, cursor);
+      const { run: { status, caller }, halt } = cursor.checkpoint;
+      const goesOn = status === "interrupted" && caller !== undefined &&
+        caller.runId === options.caller?.runId &&
+        halt === undefined && hasReturns(cursor.checkpoint, cursor.mailbox.content);
+      if (status !== "running" && !goesOn) return resultOf(this.#engine, cursor);
       const handle = await this.recoverOne(runId, options);
       if (handle !== undefined) return await handle.result();
       if (options.signal?.aborted) {

@@ -246,7 +246,8 @@ export class BodyContext implements TaskContext {
   }
 
   log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
-    this.#port.log(message, { runId: this.runId, vertexId: this.vertexId, attempt: this.attempt, ...fields });
+    const { runId, vertexId, attempt } = this;
+    this.body.logger.info(message, { runId, vertexId, attempt, ...fields });
   }
 
   #use<T>(

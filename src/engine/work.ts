@@ -85,7 +85,7 @@ export class Work<S> {
     const result = ending.then(
       ({ cursor, errors }) => resultOf(this.#engine, cursor, errors),
       (error) => this.#cancelled(error),
-    ).then((result) => this.#ended(result));
+    ).then((result) => this.#ended(result, created === undefined));
     result.catch(() => {});
     const { runId } = this.#cursor.checkpoint.run;
     return {
@@ -104,11 +104,15 @@ export class Work<S> {
     return resultOf(this.#engine, cursor);
   }
 
-  /** The run that this one works for goes on, and those that work for a cancelled one end, before anybody hears of its end. */
-  async #ended(result: RunResult<S>): Promise<RunResult<S>> {
+  /**
+   * A run that got on without the one that it works for has that one look at it, and those that work for a cancelled one
+   * end, before anybody hears of its end.
+   */
+  async #ended(result: RunResult<S>, resumed: boolean): Promise<RunResult<S>> {
     const { runId, caller } = result.run;
+    const moved = !this.#isCalled && (resumed || result.status !== "interrupted");
     try {
-      if (!this.#isCalled && result.status !== "interrupted") await returnToCaller(this.#engine, caller);
+      if (moved) await returnToCaller(this.#engine, caller);
       if (result.status === "cancelled") await cancelCalled(this.#engine, runId);
     } catch (error) {
       this.#engine.logger.warn(

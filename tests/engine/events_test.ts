@@ -130,6 +130,29 @@ test("a refused answer closes its wait and opens it again, and both are told", a
   ]);
 });
 
+test("the start of a vertex is told once a step, also when its body runs again, and in each round of a loop", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      body: async (ctx) => {
+        await ctx.sleep("nap", 10);
+        return await ctx.once("round", () => ctx.step);
+      },
+      route: { targets: ["a", "end"], pick: (s) => s.log.length < 3 ? "a" : "end" },
+    },
+    end: { body: () => 0 },
+  });
+  const { hooks, events } = recorder();
+  await lab.drive(lab.engine(graph, { hooks }).run(INPUT));
+  assert.deepEqual(all(events, "vertexStart").map((e) => `${e.vertexId} ${e.step}`), [
+    "a 0",
+    "a 1",
+    "a 2",
+    "end 3",
+  ]);
+  assert.equal(lab.count("a"), 6);
+});
+
 test("an answer and a cancel that come from another process are told where the run is at work, item by item", async () => {
   const lab = new Lab();
   const { hooks, events } = recorder();

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { z } from "zod";
+import { defineWait } from "../../mod.ts";
 import { StoreError } from "../../src/errors.ts";
 import { aroundStore } from "../../src/testing/around_store.ts";
 import { anotherHandle, INPUT, Lab } from "../waits/lab.ts";
@@ -66,6 +68,23 @@ test("a second claim that loses does not take the run from the hands of the firs
   assert.equal(handles.length, 1);
   assert.equal((await lab.drive(handles[0]!.result())).status, "completed");
   assert.equal(lab.count("a"), 1);
+});
+
+test("while the record of a resume is acknowledged its run is at work: another resume, a claim and a recovery of this process run nothing (FT-A6, O1)", async () => {
+  const lab = new Lab();
+  const Ok = defineWait("ok", z.string());
+  const graph = lab.graph({ a: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) } });
+  const runner = lab.engine(graph, { store: lateAcks(lab, 100) });
+  await lab.drive(runner.run(INPUT, { runId: "r" }));
+  const { revision } = await runner.status("r");
+  const resumed = runner.resume("r", { payload: "yes" });
+  await lab.clock.settle();
+  assert.equal((await runner.status("r")).revision, revision + 1, "the record is there");
+  await lab.fails(runner.resume("r"), "RunBusyError");
+  assert.equal(await lab.drive(runner.claim("r")), undefined);
+  assert.deepEqual(await lab.drive(runner.recover()), []);
+  assert.equal((await lab.drive(resumed)).status, "completed");
+  assert.equal(lab.count("a"), 2);
 });
 
 for (const elsewhere of [false, true]) {

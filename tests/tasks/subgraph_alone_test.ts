@@ -7,6 +7,7 @@ import { gate, INPUT, interrupted, Lab, openId, recorded } from "../waits/lab.ts
 import { house, nested } from "./nesting.ts";
 
 const Ok = defineWait("ok", z.boolean());
+const More = defineWait("more", z.string());
 const KEY = "graph=parent/run=p/step=0/vertex=a";
 
 for (const place of ["here", "elsewhere"] as const) {
@@ -51,6 +52,58 @@ for (const place of ["here", "elsewhere"] as const) {
     assert.deepEqual([view.status, view.state.out.a], ["completed", "slept"]);
   });
 }
+
+for (const place of ["here", "elsewhere"] as const) {
+  test(`a child that is resumed by itself, ${place}, to another wait has it asked in the inbox of its caller at once (FT-C2)`, async () => {
+    const lab = new Lab();
+    const home = house(lab);
+    const child = lab.graph({
+      c: {
+        waits: [Ok, More],
+        body: async (ctx) => {
+          await Promise.race([ctx.waitFor(Ok), ctx.sleep("cap", "2h")]);
+          return await ctx.waitFor(More);
+        },
+      },
+    }, { id: "child" });
+    const parent = lab.graph({ a: nested(() => home, child, { output: (s) => s.out.c }) }, { id: "parent" });
+    const runner = home.runner(parent);
+    const first = openId(interrupted(await lab.drive(runner.run(INPUT, { runId: "p" }))), "ok");
+    const children = house(lab, place).runner(child);
+    lab.clock.step("2h"); // To this process the time has come.
+    interrupted(await lab.drive(children.resume(children.runIdOf(KEY))));
+    lab.clock.step("-2h");
+    await lab.drive(Promise.all((await runner.recover()).map((handle) => handle.result())));
+    const view = await runner.get("p");
+    assert.equal(openId(view, "ok"), first, "the race that the timer won is not over for the answer");
+    const done = await lab.drive(runner.resume("p", { answers: { [openId(view, "more")]: "yes" } }));
+    assert.deepEqual([done.status, done.state.out.a, lab.count("c")], ["completed", "yes", 3]);
+  });
+}
+
+test("a body of a child that comes back after its runs were released runs again, and its caller goes on (T9)", async () => {
+  const lab = new Lab();
+  const home = house(lab);
+  const { promise, open } = gate<string>();
+  const child = lab.graph({ c: { waits: [Ok], body: (ctx) => Promise.race([ctx.waitFor(Ok), promise]) } }, {
+    id: "child",
+  });
+  const parent = lab.graph({
+    a: nested(() => home, child, { output: (s) => s.out.c, to: "z" }),
+    z: { body: () => "after" },
+  }, { id: "parent" });
+  const runner = home.runner(parent);
+  interrupted(await lab.drive(runner.run(INPUT, { runId: "p" })));
+  open("by itself");
+  for (let i = 0; i < 20 && (await runner.status("p")).status !== "completed"; i++) {
+    await lab.clock.advance("30s");
+    for (const handle of await runner.recover()) await lab.drive(handle.result());
+  }
+  const { status, state } = await runner.get("p");
+  assert.deepEqual([status, state.out, lab.count("c")], ["completed", { a: "by itself", z: "after" }, 2]);
+  assert.deepEqual((await runner.waits()).rows, []);
+  assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
+});
 
 test("with one body of the child at work and one waiting the caller is not released, and an answer to the one aborts nothing of the other (T8)", async () => {
   const lab = new Lab();

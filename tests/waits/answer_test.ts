@@ -62,6 +62,31 @@ test("after the schema has changed, an accepted answer is refused when it is rea
   assert.deepEqual([result.status, result.state.out.a], ["completed", { yes: true }]);
 });
 
+test("each answer that the code refuses opens the wait under another id, and none of the old ones takes an answer (I2)", async () => {
+  const lab = new Lab();
+  const graph = (schema: z.ZodType) => {
+    const wait = defineWait("verdict", schema);
+    return lab.graph({ a: { waits: [wait], body: (ctx) => ctx.waitFor(wait) } });
+  };
+  const old = lab.engine(graph(z.string()));
+  const changed = lab.elsewhere(graph(z.boolean()));
+  let paused = await lab.drive(old.run(INPUT));
+  const { runId } = paused.run;
+  const ids = [openId(paused, "verdict")];
+  for (const answer of ["yes", "no", "well"]) {
+    await old.answer(runId, ids.at(-1)!, answer);
+    paused = await lab.drive(changed.resume(runId));
+    ids.push(openId(paused, "verdict"));
+  }
+  assert.equal(new Set(ids).size, 4);
+  const open = ids.pop()!;
+  for (const id of ids) {
+    const { reason } = await lab.fails<AnswerError>(changed.answer(runId, id, true), "AnswerError");
+    assert.equal(reason, "closed");
+  }
+  assert.equal((await lab.drive(changed.resume(runId, { answers: { [open]: true } }))).state.out.a, true);
+});
+
 test("an answer posted while a claim is on its way is taken in or the claim is made again; it is never lost (I2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({

@@ -105,6 +105,69 @@ test("an owner that stood still past its lease and was replaced appends nothing 
   assert.equal(next?.status, "completed", "the process goes on under a new owner id");
 });
 
+for (const replaced of [true, false]) {
+  const then = replaced
+    ? "starts no once after it was replaced"
+    : "that nobody has replaced makes sure of that first";
+  test(`a process that was frozen past its lease in a body ${then} (FT-A7, O1, T1)`, async () => {
+    const lab = new Lab();
+    const held = gate<string>();
+    const effects: string[] = [];
+    const bodies: string[] = [];
+    const graph = lab.graph({
+      a: {
+        body: async (ctx) => {
+          const where = bodies.length === 0 ? "here" : "there";
+          bodies.push(where);
+          if (where === "here") await held.promise;
+          return await ctx.once("effect", () => (effects.push(where), where));
+        },
+      },
+    });
+    const process = lab.clock.fork();
+    const handle = await lab.engine(graph, { runtime: process }).start(INPUT, { runId: "r" });
+    await lab.clock.settle();
+    process.step("16s"); // Its event loop stood still: no beat was due, no timer has fired.
+    const [owner] = await lab.store.owners.list();
+    if (replaced) {
+      assert.ok(await lab.store.owners.bury(owner!.ownerId, owner!.beatVersion));
+      const [taken] = await lab.drive(lab.elsewhere(graph).recover());
+      assert.equal((await lab.drive(taken!.result())).status, "completed");
+    }
+    held.open("goes on");
+    if (replaced) await lab.fails(handle.result(), "OwnershipLostError");
+    else assert.equal((await lab.drive(handle.result())).status, "completed");
+    assert.deepEqual(effects, [replaced ? "there" : "here"]);
+    const [row] = await lab.store.owners.list();
+    if (!replaced) {
+      assert.ok(Number(row!.beatVersion) > Number(owner!.beatVersion), "it has renewed its beat");
+    }
+  });
+}
+
+test("a process that was frozen past its lease starts no body in the place of one that settles, once it was replaced (O1)", async () => {
+  const lab = new Lab();
+  const held = gate<string>();
+  const bodies: string[] = [];
+  const process = lab.clock.fork();
+  const graphIn = (where: string) =>
+    lab.graph({
+      v: { body: () => null, to: ["a", "b"] },
+      a: { body: () => (bodies.push(`a ${where}`), where === "here" ? held.promise : "a") },
+      b: { body: () => (bodies.push(`b ${where}`), "b") },
+    });
+  const handle = await lab.engine(graphIn("here"), { runtime: process }).start(INPUT, { concurrency: 1 });
+  await lab.clock.settle();
+  process.step("16s"); // Its event loop stood still.
+  const [owner] = await lab.store.owners.list();
+  assert.ok(await lab.store.owners.bury(owner!.ownerId, owner!.beatVersion));
+  const [taken] = await lab.drive(lab.elsewhere(graphIn("there")).recover());
+  assert.equal((await lab.drive(taken!.result())).status, "completed");
+  held.open("stale");
+  await lab.fails(handle.result(), "OwnershipLostError");
+  assert.deepEqual(bodies, ["a here", "a there", "b there"]);
+});
+
 test("burial alone is final: before anybody has claimed the run, the buried owner's append is refused and changes nothing (O1)", async () => {
   const lab = new Lab();
   const held = gate<string>();

@@ -98,6 +98,40 @@ test("at most so many runs are at work at once, and the others follow (W1)", asy
   await lab.end();
 });
 
+test("a run whose body comes back after its release waits for a place of the worker, as whatever is due does (T9, W1)", async () => {
+  const lab = new WorkerLab();
+  const [back, work] = [gate(), gate()];
+  const ran: string[] = [];
+  const graph = graphOf({
+    vertices: {
+      v: {
+        waits: [Go],
+        run: async (_, ctx) => {
+          ran.push(ctx.runId);
+          await (ctx.runId === "r" ? Promise.race([ctx.waitFor(Go), back.promise]) : work.promise);
+        },
+      },
+    },
+  });
+  const { runner, worker } = await lab.serve(graph, { concurrency: 1 });
+  await runner.submit(notes(), { runId: "r" });
+  await lab.pass("2s");
+  assert.equal((await runner.status("r")).reason, "awaiting");
+  await runner.submit(notes(), { runId: "busy" });
+  await lab.pass("2s");
+  assert.equal(worker.active, 1);
+  back.open();
+  await lab.pass("1m");
+  assert.deepEqual(ran, ["r", "busy"], "the only place is taken");
+  assert.equal((await lab.store.wakes(lab.clock.now(), 10)).length, 1, "it is due");
+  work.open();
+  await lab.pass("2s");
+  assert.deepEqual(ran, ["r", "busy", "r"]);
+  for (const runId of ["r", "busy"]) assert.equal((await runner.status(runId)).status, "completed");
+  assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
+  await lab.end();
+});
+
 test("a run of another version is left alone, however much of it is due, for a worker that has it (W1, H3, SRV-04, HND-14)", async () => {
   const lab = new WorkerLab();
   const old = graphOf({ version: 1, vertices: { v: {} } });
