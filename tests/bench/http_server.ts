@@ -1,4 +1,4 @@
-/** What `tests/bench/http.ts` measures: an app with a worker on a Deno KV file, and its memory. Ends with its input. */
+/** What the workload `http` measures: an app with a worker on a Deno KV file, and its memory. Ends with its input. */
 import process from "node:process";
 import { Hono } from "hono";
 import { compile } from "superstep";
@@ -6,14 +6,16 @@ import { createApp, listen } from "superstep/http";
 import { denoKv } from "superstep/store/deno-kv";
 import { serve } from "superstep/worker";
 import { approval } from "../http/support.ts";
+import { heap } from "./bench.ts";
+import { mapGraph } from "./graphs.ts";
 
 const stop = new AbortController();
 const store = await denoKv(process.argv[2]!);
-const runner = compile(approval(), { store });
-const worker = await serve({ runners: [runner], signal: stop.signal });
+const runners = [compile(approval(), { store }), compile(mapGraph("hello", (item) => item), { store })];
+const worker = await serve({ runners, signal: stop.signal });
 const app = new Hono()
   .get("/heap", async (c) => c.json({ heap: await heap() }))
-  .route("/", createApp({ runners: [runner], signal: stop.signal }));
+  .route("/", createApp({ runners, signal: stop.signal }));
 const server = await listen(app, { port: 0, signal: stop.signal });
 console.log(server.url);
 process.stdin.resume().once("end", async () => {
@@ -22,13 +24,3 @@ process.stdin.resume().once("end", async () => {
   await worker.stopped;
   await store.close();
 });
-
-async function heap(): Promise<number> {
-  const { Bun, gc } = globalThis as { Bun?: { gc(full: boolean): void }; gc?: () => void };
-  for (let i = 0; i < 5; i++) {
-    await new Promise<void>((resolve) => setTimeout(resolve, 50));
-    if (Bun === undefined) gc?.();
-    else Bun.gc(true);
-  }
-  return process.memoryUsage().heapUsed;
-}
