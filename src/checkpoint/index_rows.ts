@@ -1,4 +1,11 @@
-import { type Checkpoint, type Execution, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
+import {
+  type Checkpoint,
+  type Execution,
+  executionKey,
+  type ExecutionRef,
+  refOf,
+} from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import { isOpen, type WaitOpening, type WaitState } from "../model/wait.ts";
 import type { CatalogRow, ClosedWait, IndexChanges, WaitRow, WakeRow } from "../store/store.ts";
 import type { Codec } from "./codec.ts";
@@ -58,19 +65,13 @@ export function wakeRow(checkpoint: Checkpoint, due: number): WakeRow {
 }
 
 function catalogRow(checkpoint: Checkpoint): CatalogRow {
-  const { run } = checkpoint;
+  const { runId, graphId, graphVersion, status, reason, tags, createdAt, updatedAt, step, revision } =
+    checkpoint.run;
+  const row = { runId, graphId, graphVersion, status, tags, createdAt, updatedAt, step, revision };
   return {
-    runId: run.runId,
-    graphId: run.graphId,
-    graphVersion: run.graphVersion,
-    status: run.status,
-    ...(run.reason === undefined ? {} : { reason: run.reason }),
-    tags: run.tags,
-    createdAt: run.createdAt,
-    updatedAt: run.updatedAt,
-    step: run.step,
-    revision: run.revision,
-    openWaits: run.status === "interrupted" ? openWaits(checkpoint).length : 0,
+    ...row,
+    ...defined({ reason }),
+    openWaits: status === "interrupted" ? openWaits(checkpoint).length : 0,
   };
 }
 
@@ -103,21 +104,19 @@ function waitRows(
     opened.delete(waitId);
     if (openedAt !== undefined) closed.push({ runId, waitId, openedAt, reason, revision });
   };
-  const open = (
-    { vertexId, item }: ExecutionRef,
-    { id, kind, name, key, n, openedAt, due, info }: WaitOpening,
-  ) => {
-    const schema = kind === "answer" ? schemas?.(vertexId, name) : undefined;
-    opened.set(id, {
+  const open = (of: ExecutionRef, wait: WaitOpening) => {
+    const { id: waitId, kind, name, key, n, openedAt, due: deadline, info } = wait;
+    const schema = kind === "answer" ? schemas?.(of.vertexId, name) : undefined;
+    const body = codec.encode({ kind, ...defined({ key }), n, info, schema });
+    opened.set(waitId, {
       runId,
-      waitId: id,
+      waitId,
       graphId,
-      vertexId,
-      ...(item === undefined ? {} : { item }),
+      ...refOf(of),
       name,
       openedAt,
-      ...(due === undefined ? {} : { deadline: due }),
-      body: codec.encode({ kind, ...(key === undefined ? {} : { key }), n, info, schema }),
+      ...defined({ deadline }),
+      body,
     });
   };
   for (const event of events) {

@@ -1,7 +1,8 @@
 import type { Cursor } from "../checkpoint/log.ts";
-import { type OpenWait, type RunView, waitsOf } from "../engine/result.ts";
+import { type FailedVertex, type OpenWait, type RunView, waitsOf } from "../engine/result.ts";
 import { pausedFailures } from "../engine/step.ts";
-import type { VertexFailure } from "../model/failure.ts";
+import { refOf } from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import type { Halt, RunRecord } from "../model/run.ts";
 
 /** A run as plain data, for people and as JSON. */
@@ -15,17 +16,9 @@ export interface ShownRun {
   readonly waits?: readonly OpenWait[];
   /** The waits whose answer is accepted and not taken in yet. */
   readonly answered?: readonly string[];
-  readonly failures?: readonly ShownFailure[];
+  readonly failures?: readonly Omit<FailedVertex, "error">[];
   readonly halt?: Halt;
   readonly cancelReason?: string;
-}
-
-/** A failed vertex; its error is told by its record. */
-export interface ShownFailure {
-  readonly vertexId: string;
-  readonly item?: number;
-  readonly step: number;
-  readonly failure: VertexFailure;
 }
 
 /** What a call returned. */
@@ -54,24 +47,13 @@ export function shownFrom(cursor: Cursor<unknown>): ShownRun {
   if (run.status !== "interrupted") return base;
   return {
     ...base,
-    ...(run.reason === undefined ? {} : { reason: run.reason }),
+    ...defined({ reason: run.reason }),
     ...waitsOf(cursor),
-    failures: pausedFailures(checkpoint).map(({ vertexId, item, failure }) => ({
-      vertexId,
-      ...(item === undefined ? {} : { item }),
-      step,
-      failure: failure!,
-    })),
-    ...(halt === undefined ? {} : { halt }),
+    failures: pausedFailures(checkpoint).map((x) => ({ ...refOf(x), step, failure: x.failure! })),
+    ...defined({ halt }),
   };
 }
 
 function haltOf({ kind, step, message, vertexId, target }: Halt): Halt {
-  return {
-    kind,
-    step,
-    message,
-    ...(vertexId === undefined ? {} : { vertexId }),
-    ...(target === undefined ? {} : { target }),
-  };
+  return defined({ kind, step, message, vertexId, target });
 }

@@ -1,7 +1,14 @@
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
-import { type Checkpoint, type Execution, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
+import {
+  type Checkpoint,
+  type Execution,
+  executionKey,
+  type ExecutionRef,
+  refOf,
+} from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import { compareIds } from "../model/ids.ts";
-import type { WaitOpening } from "../model/wait.ts";
+import type { WaitCloseReason, WaitOpening } from "../model/wait.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
 
@@ -86,46 +93,34 @@ function isOfVertex(event: RecordEvent): event is VertexEvent {
 }
 
 function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: string): RunEvent[] {
-  const { vertexId } = event;
-  const item = event.item === undefined ? {} : { item: event.item };
-  const x = before.executions.get(executionKey(vertexId, event.item));
-  const key = idempotencyKey(before.run.graphId, runId, step, vertexId, event.item);
+  const { vertexId, item } = event;
+  const of = { runId, ...refOf(event) };
+  const x = before.executions.get(executionKey(vertexId, item));
+  const key = idempotencyKey(before.run.graphId, runId, step, vertexId, item);
   const vertex = {
-    runId,
-    vertexId,
-    ...item,
+    ...of,
     get vertexRunId() {
       return vertexRunId(key, x?.generation ?? 0);
     },
     step,
     attempt: (x?.failedAttempts.length ?? 0) + 1,
   };
+  const closed = (reason: Exclude<WaitCloseReason, "answered">, waitId: string): RunEvent => {
+    return { type: "waitClosed", ...of, waitId, reason };
+  };
   switch (event.type) {
-    case "attempt_failed":
-      return [
-        {
-          type: "attemptFailed",
-          ...vertex,
-          attempt: event.failure.attempt,
-          failure: event.failure,
-          nextAt: event.nextAt,
-        },
-      ];
+    case "attempt_failed": {
+      const { failure, nextAt } = event;
+      return [{ type: "attemptFailed", ...vertex, attempt: failure.attempt, failure, nextAt }];
+    }
     case "done": {
       const { startedAt, at: endedAt, attempt } = event;
       return [{ type: "vertexFinish", ...vertex, attempt, status: "done", startedAt, endedAt }];
     }
     case "failed": {
       const { startedAt, at: endedAt, failure } = event;
-      return [{
-        type: "vertexFinish",
-        ...vertex,
-        attempt: failure.attempt,
-        status: "failed",
-        startedAt,
-        endedAt,
-        failure,
-      }];
+      const { attempt } = failure;
+      return [{ type: "vertexFinish", ...vertex, attempt, status: "failed", startedAt, endedAt, failure }];
     }
     case "suspended": {
       const { startedAt, at: endedAt } = event;
@@ -135,38 +130,28 @@ function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: s
       return [opening(runId, event, event)];
     case "resolved":
       return event.result.kind === "answered"
-        ? [{ type: "answer", runId, vertexId, ...item, waitId: event.id }]
-        : [{ type: "waitClosed", runId, vertexId, ...item, waitId: event.id, reason: event.result.kind }];
-    case "closed": {
-      const { id: waitId, reason } = event;
-      return reason === "answered" ? [] : [{ type: "waitClosed", runId, vertexId, ...item, waitId, reason }];
-    }
+        ? [{ type: "answer", ...of, waitId: event.id }]
+        : [closed(event.result.kind, event.id)];
+    case "closed":
+      return event.reason === "answered" ? [] : [closed(event.reason, event.id)];
     case "reopened": {
       const wait = x?.waits.get(event.id);
-      const closed: RunEvent = {
-        type: "waitClosed",
-        runId,
-        vertexId,
-        ...item,
-        waitId: event.id,
-        reason: "refused",
-      };
-      return wait === undefined ? [closed] : [closed, opening(runId, event, { ...wait, id: event.newId })];
+      const refused = closed("refused", event.id);
+      return wait === undefined ? [refused] : [refused, opening(runId, event, { ...wait, id: event.newId })];
     }
   }
 }
 
-function opening(runId: string, { vertexId, item }: ExecutionRef, wait: WaitOpening): RunEvent {
+function opening(runId: string, of: ExecutionRef, wait: WaitOpening): RunEvent {
+  const { id: waitId, kind, name, key, due } = wait;
   return {
     type: "wait",
     runId,
-    vertexId,
-    ...(item === undefined ? {} : { item }),
-    waitId: wait.id,
-    kind: wait.kind,
-    name: wait.name,
-    ...(wait.key === undefined ? {} : { key: wait.key }),
-    ...(wait.due === undefined ? {} : { due: wait.due }),
+    ...refOf(of),
+    waitId,
+    kind,
+    name,
+    ...defined({ key, due }),
     ...("info" in wait ? { info: wait.info } : {}),
   };
 }

@@ -3,7 +3,7 @@ import { canonical } from "../checkpoint/canonical.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import { AnswerError, type AnswerRefusal, ArgumentError, isSuperstepError, reasonOf } from "../errors.ts";
-import type { Checkpoint, Execution } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isOpen, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
@@ -111,8 +111,7 @@ export function resumeAnswers<S>(
     if (wait === undefined) throw refusal(graph, checkpoint, waitId, null, posted.has(waitId), now);
     return {
       type: "resolved",
-      vertexId: wait.vertexId,
-      ...(wait.item === undefined ? {} : { item: wait.item }),
+      ...refOf(wait),
       id: waitId,
       result: result(wait),
     };

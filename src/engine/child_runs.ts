@@ -1,7 +1,7 @@
 import type { CheckpointLog } from "../checkpoint/log.ts";
 import { isSuperstepError } from "../errors.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { executionKey, type ExecutionRef } from "../model/checkpoint.ts";
+import { executionKey, type ExecutionRef, refOf } from "../model/checkpoint.ts";
 import type { TaskContext } from "../model/context.ts";
 import { rowsOf } from "../model/pages.ts";
 import type { RunCaller, RunRecord } from "../model/run.ts";
@@ -108,8 +108,8 @@ export class ChildRuns {
     this.#cancel = cancel;
   }
 
-  add(runId: string, { vertexId, item }: ExecutionRef): void {
-    this.#open.set(runId, item === undefined ? { vertexId } : { vertexId, item });
+  add(runId: string, by: ExecutionRef): void {
+    this.#open.set(runId, refOf(by));
   }
 
   /** Cancels those whose execution has come to its end without theirs. */
@@ -158,13 +158,12 @@ const DEEPEST = 100;
 
 /** The caller, without whatever else the context of a body holds. */
 export function callerOf(caller: RunCaller): RunCaller {
-  const { graphId, runId, vertexId, item, step } = caller;
+  const { graphId, runId, step } = caller;
   const run = callingRunOf(caller);
   return {
     graphId,
     runId,
-    vertexId,
-    ...(item === undefined ? {} : { item }),
+    ...refOf(caller),
     ...(run === undefined || step === undefined ? {} : { step, epoch: run.epoch() }),
   };
 }

@@ -7,8 +7,15 @@ import {
   UndeclaredTargetError,
   VertexError,
 } from "../errors.ts";
-import { type Checkpoint, type Execution, executionKey, type ExecutionStatus } from "../model/checkpoint.ts";
+import {
+  type Checkpoint,
+  type Execution,
+  executionKey,
+  type ExecutionStatus,
+  refOf,
+} from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { defined } from "../model/defined.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, InterruptReason, RunRecord } from "../model/run.ts";
 import { isOpen, type WaitKind } from "../model/wait.ts";
@@ -194,18 +201,11 @@ export function waitsOf(
 export function openWaitsOf(checkpoint: Checkpoint): readonly OpenWait[] {
   const { runId } = checkpoint.run;
   return inOrder(checkpoint, checkpoint.executions.values()).flatMap((x) =>
-    [...x.waits.values()].filter(isOpen).map((w) => ({
-      waitId: w.id,
-      runId,
-      vertexId: x.vertexId,
-      ...(x.item === undefined ? {} : { item: x.item }),
-      name: w.name,
-      ...(w.key === undefined ? {} : { key: w.key }),
-      kind: w.kind,
-      openedAt: w.openedAt,
-      ...(w.due === undefined ? {} : { due: w.due }),
-      ...("info" in w ? { info: w.info } : {}),
-    }))
+    [...x.waits.values()].filter(isOpen).map((wait) => {
+      const { id: waitId, name, key, kind, openedAt, due } = wait;
+      const info = "info" in wait ? { info: wait.info } : {};
+      return { waitId, runId, ...refOf(x), name, kind, openedAt, ...defined({ key, due }), ...info };
+    })
   );
 }
 
@@ -228,8 +228,7 @@ function failedVertex(
   const cause = causeOf(x, failure, errors);
   const { attempt, phase } = failure;
   return {
-    vertexId: x.vertexId,
-    ...(x.item === undefined ? {} : { item: x.item }),
+    ...refOf(x),
     step,
     failure,
     error: new VertexError(x.vertexId, vertexRunId(key, x.generation), step, attempt, phase, cause, x.item),
