@@ -59,7 +59,7 @@ function movesRows(event: RecordEvent): boolean {
 }
 
 /** The row of a run's wake. */
-export function wakeRow(checkpoint: Checkpoint, due: number): WakeRow {
+function wakeRow(checkpoint: Checkpoint, due: number): WakeRow {
   const { runId, graphId, graphVersion } = checkpoint.run;
   return { runId, graphId, graphVersion, due };
 }

@@ -42,7 +42,7 @@ export interface PostedReturn extends ExecutionRef {
 }
 
 /** An accepted answer. */
-export interface PostedAnswer {
+interface PostedAnswer {
   readonly waitId: string;
   readonly value: unknown;
   readonly at: number;

@@ -11,7 +11,7 @@ export const LEAVES = 1;
 /** A value that the codec has to wrap is at or below the object: −0, a Map, a text that begins with U+FEFF. */
 export const WRAPPED = 2;
 /** A Map or Set is at or below the object. */
-export const COLLECTIONS = 4;
+const COLLECTIONS = 4;
 /** What freezing cannot protect: its content may be edited in place by whoever holds it. */
 export const EDITABLE = LEAVES | COLLECTIONS;
 

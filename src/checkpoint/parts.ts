@@ -31,7 +31,7 @@ const WHOLE = 12 * 1024;
 export type Layout = Node;
 
 /** A state ready to be appended. */
-export interface Snapshot {
+interface Snapshot {
   /** Goes into the record; the codec can encode it. */
   readonly table: unknown;
   /** The parts of this revision, by index. */

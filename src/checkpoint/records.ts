@@ -127,7 +127,11 @@ export type RecordEvent =
 /** The event of one type. */
 export type EventOf<T extends RecordEvent["type"]> = Extract<RecordEvent, { type: T }>;
 
-/** The items of a map vertex. */
+/**
+ * The items of a map vertex.
+ *
+ * @internal
+ */
 export interface Split {
   readonly vertexId: string;
   readonly count: number;

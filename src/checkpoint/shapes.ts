@@ -221,7 +221,7 @@ const run = z.object({
 });
 
 /** A checkpoint as a snapshot record holds it. */
-export const checkpointShape = z.object({
+const checkpointShape = z.object({
   run,
   phase: z.enum(["routed", "running", "paused", "halted"]),
   frontier: z.array(z.string()),

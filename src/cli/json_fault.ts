@@ -1,5 +1,5 @@
 /** Where a text stops being JSON. The runtimes say it in different words, and some of them not at all. */
-export interface JsonFault {
+interface JsonFault {
   readonly line: number;
   readonly column: number;
   readonly problem: string;

@@ -11,7 +11,7 @@ export function addDatabase(command: Command): Command {
 }
 
 /** `--json` and `--debug`. */
-export function addOutput(command: Command): Command {
+function addOutput(command: Command): Command {
   return command
     .option("--json", "print JSON for machines, and nothing else")
     .addOption(new Option("--debug", "print where a fault comes from").hideHelp());

@@ -14,7 +14,7 @@ export function logOf(store: Store): CheckpointLog<unknown> {
 }
 
 /** What to read of a run. */
-export interface ReadOptions {
+interface ReadOptions {
   /** Whether the state is decoded. @default true */
   readonly state?: boolean;
   /** @default the newest */
@@ -42,7 +42,7 @@ export async function runRecord(store: Store, runId: string): Promise<RunRecord>
 }
 
 /** Which open waits to read. */
-export interface OpenWaitsQuery {
+interface OpenWaitsQuery {
   readonly run?: string;
   readonly name?: string;
   /** Only those of these graphs. */

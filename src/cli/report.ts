@@ -10,7 +10,7 @@ import type { NextCommands } from "./next.ts";
 const STATE_LENGTH = 4_000;
 
 /** How to print a result. */
-export interface ReportOptions {
+interface ReportOptions {
   readonly json: boolean;
   readonly next: NextCommands;
 }

@@ -79,7 +79,7 @@ export interface PolicyRecord<P> {
 }
 
 /** Written by `@Schedule` on a workflow class. */
-export interface ScheduleRecord {
+interface ScheduleRecord {
   readonly expression: string;
   readonly options: ScheduleOptions | undefined;
 }

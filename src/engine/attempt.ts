@@ -278,7 +278,7 @@ interface Limit {
 }
 
 /** What an attempt is made of. */
-export interface AttemptInfo extends BodyInfo {
+interface AttemptInfo extends BodyInfo {
   readonly task: Task<unknown, unknown>;
   readonly input: unknown;
 }

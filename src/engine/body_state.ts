@@ -221,7 +221,7 @@ export class BodyState {
 }
 
 /** A wait that a body has opened. */
-export interface Opened {
+interface Opened {
   readonly kind: "answer" | "timer" | "interrupt";
   readonly name: string;
   readonly promise: WaitPromise<unknown>;

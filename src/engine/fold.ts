@@ -16,7 +16,7 @@ import { standing, type VertexStanding } from "./step.ts";
  * 2. A reducer works on a draft that is kept only on success, so a fault leaves the state as it was.
  * 3. A fault of a reducer, of `record`, of the schema or of serialization belongs to the vertex whose output it was.
  */
-export type FoldResult<S> =
+type FoldResult<S> =
   | {
     readonly kind: "folded";
     readonly state: S;

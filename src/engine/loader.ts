@@ -14,7 +14,7 @@ import type { Engine } from "./engine.ts";
 import { validateCheckpoint } from "./load.ts";
 
 /** What to read of a run. */
-export interface LoadRunOptions {
+interface LoadRunOptions {
   /** Whether the state is decoded. @default true */
   readonly state?: boolean;
   /** Whether a run that is over is refused, before its state is looked at. @default false */

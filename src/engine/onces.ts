@@ -98,7 +98,7 @@ interface OncesOfExecution {
 }
 
 /** What is done for one `once`. */
-export interface OnceWork {
+interface OnceWork {
   /** Resolves when the function may start; at once where it is absent. */
   readonly ready: Promise<void> | undefined;
   run(signal: AbortSignal): Promise<unknown>;

@@ -109,7 +109,7 @@ function watched({ beatVersion }: OwnerRow, known: Seen | undefined, gap: number
 }
 
 /** What an owner is: `silent` may be either of the other two. */
-export type Standing = "alive" | "silent" | "gone";
+type Standing = "alive" | "silent" | "gone";
 
 /** What the owners of this process are. */
 export interface OwnOwners {

@@ -16,7 +16,7 @@ import {
 } from "./options.ts";
 
 /** Revision 0 of a run, judged and ready to be appended. */
-export interface PreparedRun<S> {
+interface PreparedRun<S> {
   readonly created: EventOf<"created">;
   readonly state: S;
 }

@@ -2,7 +2,7 @@ import type { Execution } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
 /** How long a body must be quiet that may go on by ordinary work, in real milliseconds. */
-export const QUIET_MS = 25;
+const QUIET_MS = 25;
 
 /**
  * Notices that a body is quiet: that nothing it does has reached the engine for a while. The while is one macrotask where

@@ -21,7 +21,7 @@ import { ignore, isThenable } from "./thenable.ts";
  * 5. Nothing depends on the order in which joins are judged: whether one vertex leads to another is fixed by the graph,
  *    so a join that enters the frontier holds up the same joins as before.
  */
-export type RoutingResult =
+type RoutingResult =
   | {
     readonly kind: "routed";
     readonly routes: readonly Route[];

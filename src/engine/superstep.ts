@@ -28,7 +28,7 @@ export function transition<S>(situation: Situation<S>, facts: readonly RecordEve
 }
 
 /** What the core decides from. */
-export interface Situation<S> {
+interface Situation<S> {
   readonly graph: CompiledGraph<S>;
   readonly checkpoint: Checkpoint;
   readonly state: S;
@@ -48,7 +48,7 @@ export interface Limits {
 }
 
 /** One record to append, and what is to be done once it is durable. */
-export interface Transition<S> {
+interface Transition<S> {
   /** The facts and the decisions made from them; empty when there is nothing to record. */
   readonly events: readonly RecordEvent[];
   /** The run after them. */

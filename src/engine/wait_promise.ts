@@ -42,7 +42,7 @@ export class WaitPromise<T> extends Promise<T> {
 }
 
 /** A {@link WaitPromise} and what settles it. */
-export interface WaitHandles<T> {
+interface WaitHandles<T> {
   readonly promise: WaitPromise<T>;
   resolve(value: T): void;
   reject(reason: unknown): void;

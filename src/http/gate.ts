@@ -22,7 +22,7 @@ import { isPagePath, linkOf } from "./ui/site.ts";
  * 2. Who sends it? Nothing of the store is read, and nothing of the body, before that is known.
  * 3. Its body is read and counted. What it holds is judged by the route.
  */
-export interface GateOptions {
+interface GateOptions {
   readonly auth: Authenticate | undefined;
   readonly authTimeoutMs: number;
   readonly insecure: boolean;

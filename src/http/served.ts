@@ -207,7 +207,7 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 const FIRST_WAITS = 5;
 
 /** A run and the runner that can work on it. */
-export interface FoundRun {
+interface FoundRun {
   readonly run: RunRecord;
   readonly runner: HttpRunner;
 }

@@ -34,7 +34,7 @@ export interface Checkpoint {
 export const PATH_LIMIT = 1000;
 
 /** What a map vertex was split into. */
-export interface MapRecord {
+interface MapRecord {
   readonly count: number;
   readonly digest: string;
 }
@@ -77,13 +77,17 @@ export interface Execution extends ExecutionRef {
 }
 
 /** One attempt that failed. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly attempt: number;
   readonly at: number;
   readonly failure: VertexFailure;
 }
 
-/** What names an execution in its step. */
+/**
+ * What names an execution in its step.
+ *
+ * @internal
+ */
 export interface ExecutionRef {
   readonly vertexId: string;
   readonly item?: number;

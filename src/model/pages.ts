@@ -1,5 +1,5 @@
 /** Where a page of a listing begins: with the first row where it names no cursor. */
-export interface PageStart {
+interface PageStart {
   readonly cursor?: string;
 }
 

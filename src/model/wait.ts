@@ -62,7 +62,11 @@ export type WaitCloseReason =
   | "refused"
   | "cancelled";
 
-/** The recorded result of a wait. */
+/**
+ * The recorded result of a wait.
+ *
+ * @internal
+ */
 export type WaitResult =
   | { readonly kind: "answered"; readonly value: unknown; readonly at: number }
   | { readonly kind: "fired"; readonly at: number }
@@ -78,7 +82,11 @@ export interface OpeningName {
   readonly n: number;
 }
 
-/** One opening of a wait. */
+/**
+ * One opening of a wait.
+ *
+ * @internal
+ */
 export interface WaitOpening extends OpeningName {
   readonly id: string;
   readonly openedAt: number;

@@ -2,7 +2,7 @@ import { BuildError } from "../errors.ts";
 import { fileOfFrame, moduleUrl } from "./caller.ts";
 
 /** What the one loaded copy of the package keeps for the whole process. */
-export interface LoadedCopy {
+interface LoadedCopy {
   readonly version: string;
   /** The file it was loaded from, without query: the same file evaluated again is the same copy. */
   readonly module: string;

@@ -18,7 +18,7 @@ import type { Schema } from "../model/schema.ts";
 import { policiesOf, undefinedGraph } from "./policies.ts";
 
 /** A workflow's graph, or everything that stands in its way. */
-export type Assembled<S, I> =
+type Assembled<S, I> =
   | { readonly graph: CompiledGraph<S, I> }
   | { readonly faults: readonly Error[] };
 
@@ -120,7 +120,7 @@ function claimsById(
 }
 
 /** A class and where it is declared. */
-export interface Declaration {
+interface Declaration {
   readonly cls: AnyClass;
   readonly origin: Origin;
 }

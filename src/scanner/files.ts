@@ -6,7 +6,7 @@ import { closestId } from "../graph/closest.ts";
 import { compareIds } from "../model/ids.ts";
 
 /** The modules that a text or a `file:` URL given to `scan` stands for. */
-export interface FoundFiles {
+interface FoundFiles {
   /** What was looked at, for messages: `the folder "flows"`. */
   readonly place: string;
   /** In ascending order of their paths, one per file however many links lead to it. */

@@ -13,7 +13,7 @@ import type { RetryPolicy, TimeoutPolicy } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 
 /** The policies of a task class in one graph, as the builder takes them. */
-export type Policies<S> = Pick<VertexBase<S>, "retry" | "timeout" | "onError">;
+type Policies<S> = Pick<VertexBase<S>, "retry" | "timeout" | "onError">;
 
 /**
  * The policies that hold for the binding of a class into a graph. Each is looked for on the class, then on its parents:

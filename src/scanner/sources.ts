@@ -5,7 +5,7 @@ import { importFile } from "../runtime/import_file.ts";
 export type Source = string | URL | object | Promise<object>;
 
 /** What a source stands for, loaded. */
-export interface LoadedSource {
+interface LoadedSource {
   /** Where it was looked for, for messages: `the folder "flows"`. None for a module that was given as such. */
   readonly place?: string;
   readonly namespaces: readonly object[];

@@ -13,7 +13,7 @@ export interface Effects {
 }
 
 /** One effect, by one engine. */
-export interface EffectRow {
+interface EffectRow {
   readonly engine: number;
   readonly key: string;
   readonly name: string;

@@ -12,7 +12,7 @@ import type { ClockFork } from "./virtual_clock.ts";
 export type FakeTask = (input: never, ctx: TaskContext) => unknown;
 
 /** What an instrumented graph is made with. */
-export interface Instruments {
+interface Instruments {
   readonly clock: Pick<ClockFork, "observe">;
   readonly tasks: Readonly<Record<string, FakeTask>>;
   readonly provide: CompileOptions["provide"] | undefined;

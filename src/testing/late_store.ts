@@ -2,7 +2,7 @@ import type { Store } from "../store/store.ts";
 import { aroundStore, type StoreOp } from "./around_store.ts";
 
 /** Where the time of late acknowledgements passes, and what draws it. */
-export interface LateClock {
+interface LateClock {
   random(): number;
   sleep(ms: number): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface Issue {
 }
 
 /** What filling in a form needs. */
-export interface FormOptions {
+interface FormOptions {
   readonly prompter: Prompter;
   /** Hands the value in; throws what a refused answer throws. */
   submit(value: unknown): Promise<void>;

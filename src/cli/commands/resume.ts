@@ -80,7 +80,7 @@ async function answersOf(cli: Cli, options: ResumeCommandOptions): Promise<Resum
  * Goes on with a run once nobody else does. A run that a process died over stays its own until its lease of 15 s has run
  * out, for nobody can tell a dead process from a slow one at once.
  */
-export async function resumeWhenFree(
+async function resumeWhenFree(
   cli: Cli,
   runner: Runner<unknown>,
   runId: string,

@@ -49,7 +49,7 @@ async function waits(cli: Cli, sources: readonly string[], options: WaitsOptions
 }
 
 /** Prints open waits as a table. */
-export async function printWaits(cli: Cli, rows: readonly InboxEntry[]): Promise<void> {
+async function printWaits(cli: Cli, rows: readonly InboxEntry[]): Promise<void> {
   await printTable(
     cli,
     ["WAIT", "NAME", "VERTEX", "RUN", "WORKFLOW", "OPENED", "UNTIL", "INFO"],

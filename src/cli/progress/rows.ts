@@ -4,7 +4,7 @@ import { MARKS, PAINT } from "./marks.ts";
 import { currentState, type Execution, type Row, type RowState, type RowWait, stateOf } from "./model.ts";
 
 /** How the rows are drawn. */
-export interface RowStyle {
+interface RowStyle {
   readonly colours: Colours;
   readonly columns: number;
   /** The most lines; what has been done longest gives way. */

@@ -5,7 +5,7 @@ import { LiveView } from "./live.ts";
 import { PlainView } from "./plain.ts";
 
 /** What shows the progress of a run. */
-export interface ProgressView {
+interface ProgressView {
   /** Takes an event in. */
   apply(event: RunEvent): void;
   /** Prints a text above the progress. */

@@ -7,7 +7,7 @@ import { idempotencyKey, waitIdOf } from "../ids.ts";
 import { pausedFailures } from "../step.ts";
 
 /** What a fork is given beside its source. */
-export interface ForkTarget {
+interface ForkTarget {
   readonly runId: string;
   readonly parent: RunParent;
   readonly now: number;

@@ -6,7 +6,7 @@ import { SIZES } from "./theme.ts";
 import { px, rect, textAt } from "./shapes.ts";
 
 /** A vertex as it is drawn. */
-export interface Box extends NodeSize {
+interface Box extends NodeSize {
   readonly label: readonly string[];
   /** The id, below a label that differs from it. */
   readonly caption: readonly string[];

@@ -19,7 +19,7 @@ export interface Edge {
 export const WEIGHTS: Readonly<Record<EdgeKind, number>> = { next: 4, conditional: 2, error: 1, mark: 8 };
 
 /** The word beside an error route. */
-export const ERROR_NOTE = "error";
+const ERROR_NOTE = "error";
 export const ERROR_NOTE_SIZE: NodeSize = {
   width: textWidth(ERROR_NOTE, SIZES.caption) + 10,
   height: SIZES.captionLine + 2,

@@ -10,13 +10,13 @@ import { finishRing, startDot } from "./shapes.ts";
 import { SIZES } from "./theme.ts";
 
 /** A drawn graph and the rectangle that it covers. */
-export interface Scene extends Bounds {
+interface Scene extends Bounds {
   readonly edges: readonly Edge[];
   readonly parts: readonly string[];
 }
 
 /** A rectangle. */
-export interface Bounds {
+interface Bounds {
   readonly left: number;
   readonly top: number;
   readonly width: number;

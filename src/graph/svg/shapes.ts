@@ -96,7 +96,7 @@ export function loopReach(turn: number): number {
 }
 
 /** How an edge from a node to itself runs, on its right. */
-export interface Loop {
+interface Loop {
   readonly start: Point;
   readonly end: Point;
   readonly path: string;

@@ -1,5 +1,5 @@
 /** JSON, as much of it as was wanted. */
-export interface JsonText {
+interface JsonText {
   readonly text: string;
   /** Whether there is more. */
   readonly cut: boolean;

@@ -14,7 +14,7 @@ export interface PageOptions {
 }
 
 /** The entries of the menu. */
-export type Section = "runs" | "waits" | "graphs";
+type Section = "runs" | "waits" | "graphs";
 
 const MENU = [["runs", "Runs"], ["waits", "Inbox"], ["graphs", "Graphs"]] as const;
 

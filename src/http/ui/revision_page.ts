@@ -12,7 +12,7 @@ import { badge, bytes, time, valueBlock } from "./words.ts";
 const MOST_HAPPENINGS = 500;
 
 /** What a fork was asked for with, where it was refused. */
-export interface RefusedFork {
+interface RefusedFork {
   readonly state: string;
   readonly problem: string;
 }

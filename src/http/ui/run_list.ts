@@ -7,7 +7,7 @@ import type { Visit } from "./site.ts";
 import { badge, time } from "./words.ts";
 
 /** What a list of runs is narrowed to, as its form sends it: fields that were left alone are empty. */
-export interface RunFilter {
+interface RunFilter {
   readonly graph_id?: string;
   /** What a run is at, as its badge says it. */
   readonly status?: string;

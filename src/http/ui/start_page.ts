@@ -21,7 +21,7 @@ ${table("Graphs", ["Graph", "Versions"], rows)}`,
 }
 
 /** What a start form was sent with, where it was refused. */
-export interface RefusedStart {
+interface RefusedStart {
   readonly filled: Filled;
   readonly tags: string;
   readonly problem: string;

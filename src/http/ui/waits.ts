@@ -7,7 +7,7 @@ import type { Visit } from "./site.ts";
 import { counted, infoBlock, nameOf, time } from "./words.ts";
 
 /** What the inbox is narrowed to, as its form sends it: fields that were left alone are empty. */
-export interface WaitFilter {
+interface WaitFilter {
   readonly graph_id?: string;
   /** Only a link says it. */
   readonly run_id?: string;

@@ -82,7 +82,7 @@ export interface Choice {
 }
 
 /** The only value that is possible where it stands: nothing is asked. */
-export interface FixedField extends Common {
+interface FixedField extends Common {
   readonly kind: "fixed";
   readonly value: Json;
 }

@@ -39,7 +39,7 @@ export interface Entries {
 }
 
 /** What a field stands for as tagged JSON, absent when it is left out; or what is wrong with it. */
-export type Read = { readonly value?: Json } | { readonly issues: readonly Issue[] };
+type Read = { readonly value?: Json } | { readonly issues: readonly Issue[] };
 
 /** Reads a field and everything in it. */
 export function read(field: Field, entries: Entries): Read {
