@@ -134,6 +134,7 @@ async function postReturn<S>(engine: Engine<S>, runId: string, posted: PostedRet
       engine,
       run,
       (content) => withReturn(content, posted, run, dueAtOnce(runtime.now())),
+      cursor.mailbox.version,
     );
     if (changed === undefined) return false;
     if (!changed) continue;

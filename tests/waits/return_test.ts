@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers";
 import { z } from "zod";
 import { defineWait, isSuperstepError, type RunView } from "../../mod.ts";
+import { aroundStore } from "../../src/testing/around_store.ts";
 import { gate, INPUT, interrupted, Lab, openId, type State } from "./lab.ts";
 
 const V = defineWait("v", z.string());
@@ -167,6 +168,32 @@ test("of a body that comes back and a resume by another process one takes the ru
   assert.ok(["answered", "by itself"].includes(view.state.out.a as string));
   if (result !== undefined) assert.deepEqual(view.state.out, result.state.out);
   assert.equal(effects, 1);
+  assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
+});
+
+test("a body that comes back while its run comes to its end elsewhere leaves no wake behind (T9, I2)", async () => {
+  const lab = new Lab();
+  const { promise, open } = gate<string>();
+  const graph = lab.graph({ a: { waits: [V], body: (ctx) => Promise.race([ctx.waitFor(V), promise]) } });
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const here = aroundStore(lab.store, async ({ op, apply }) => {
+    const work = meanwhile;
+    if (op === "inspect" && work !== undefined) {
+      meanwhile = undefined;
+      await work();
+    }
+    return await apply();
+  });
+  const { run: { runId } } = await lab.drive(lab.engine(graph, { store: here }).run(INPUT));
+  const there = lab.elsewhere(graph);
+  let ended = false;
+  meanwhile = async () => {
+    assert.equal((await there.resume(runId, { payload: "answered" })).status, "completed");
+    ended = true;
+  };
+  open("by itself");
+  await lab.clock.advance("1m");
+  assert.ok(ended);
   assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
 });
 
