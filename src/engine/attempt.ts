@@ -144,6 +144,8 @@ export class Attempt {
     } catch (error) {
       outcome = { error };
     }
+    // A reaction is attached a microtask after its `await`.
+    if ("output" in outcome && this.state.hasForgotten) await undefined;
     this.#rested();
     const isLate = this.#ended;
     const end = this.state.settle("output" in outcome);

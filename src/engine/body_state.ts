@@ -172,6 +172,11 @@ export class BodyState {
     this.onRest = undefined;
   }
 
+  /** Whether a wait was opened that nobody awaits yet. */
+  get hasForgotten(): boolean {
+    return this.#opened.some((o) => !o.promise.isAwaited);
+  }
+
   /** A wait that nobody awaits would let the body go on as if it had been answered. */
   #noteForgotten(): void {
     const forgotten = this.#opened.find((o) => !o.promise.isAwaited);

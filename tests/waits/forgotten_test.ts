@@ -60,3 +60,26 @@ test("a body that ends beside a wait that it never awaited fails, naming it, how
   assert.match(result.failures[0]!.failure.message, /without awaiting its wait "go"/);
   assert.deepEqual(await e.eventsOf(result.run.runId, "done"), []);
 });
+
+test("a helper that comes to its wait in the very turn in which the body returns has awaited it, whichever is first (T2)", async () => {
+  const ticks = async (count: number) => {
+    for (let i = 0; i < count; i++) await undefined;
+  };
+  for (let before = 0; before < 12; before++) {
+    const graph = graphOf({
+      vertices: {
+        v: {
+          waits: [Go],
+          run: (_, ctx) => {
+            const asks = ticks(before).then(async () => await ctx.waitFor(Go));
+            return Promise.race([asks, ticks(6).then(() => "other")]);
+          },
+        },
+      },
+    });
+    const e = engine(graph);
+    const result = await e.run(notes());
+    assert.equal(result.status, "completed", `after ${before} turns`);
+    assert.deepEqual((await e.runner.waits()).rows, []);
+  }
+});
