@@ -241,7 +241,7 @@ async function due<S>(result: InterruptedResult<S>, mirrors: Mirrors, ctx: TaskC
   // A fork has other revisions than the run that it comes from, whose sleeps it may have.
   const timer = result.due === undefined
     ? undefined
-    : ctx.sleep(`until-${runId}-${revision}`, new Date(result.due));
+    : ctx.sleep(`until-${runId}-${revision}`, new Date(Math.ceil(result.due)));
   return await mirrors.results(result.waits, timer);
 }
 

@@ -26,7 +26,10 @@ export interface ServeOptions {
   readonly workflows?: readonly WorkflowClass<unknown>[];
   /** How `workflows` are compiled. */
   readonly compile?: Omit<CompileOptions, "store" | "runtime" | "logger">;
-  /** The most runs at once. @default 32 */
+  /**
+   * The most runs at once, and the most that are held in memory. One that only waits for a timer or a retry is let go as
+   * soon as another one needs its place, and goes on when it is due. @default 32
+   */
   readonly concurrency?: number;
   /** How often the store is asked for runs that are due, on average. @default "1s" */
   readonly poll?: Duration;

@@ -1,10 +1,18 @@
 /** A bounded number of places; whoever waits for one gets it in the order of asking. */
 export class Slots {
   readonly #waiting = new Set<(free: boolean) => void>();
+  readonly #wanted: () => void;
   #free: number;
 
-  constructor(count: number) {
+  /** `wanted` is called whenever somebody begins to wait for a place. */
+  constructor(count: number, wanted: () => void) {
     this.#free = count;
+    this.#wanted = wanted;
+  }
+
+  /** Whether somebody waits for a place. */
+  get areWanted(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** Takes a place as soon as there is one; false when the signal is aborted before. */
@@ -23,6 +31,7 @@ export class Slots {
       const abort = () => end(false);
       signal.addEventListener("abort", abort);
       this.#waiting.add(end);
+      this.#wanted();
     });
   }
 

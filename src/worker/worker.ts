@@ -79,6 +79,7 @@ export interface Source extends Pick<ControlPlane, "consume"> {
  * 2. Of each delivery exactly one of `ack` and `nack` is called, after the run has ended, paused or was let go.
  * 3. A run is in hand once, however many sources deliver it.
  * 4. When `stopped` resolves, no loop runs, no run is at work, and no timer or listener is left.
+ * 5. A run that only waits for timers or backoff is let go as soon as another one waits for its place.
  */
 export class WorkerLoops implements Worker {
   readonly keys: readonly GraphKey[];
@@ -88,6 +89,8 @@ export class WorkerLoops implements Worker {
   readonly #intake = new AbortController();
   readonly #release = new AbortController();
   readonly #inHand = new Set<string>();
+  /** Each has a run let go as soon as that only waits. */
+  readonly #drains = new Set<AbortController>();
   readonly #atWork = new Set<Promise<void>>();
   readonly #alarm: Alarm;
   readonly #loops: Promise<unknown>;
@@ -96,7 +99,7 @@ export class WorkerLoops implements Worker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    this.#slots = new Slots(parts.concurrency);
+    this.#slots = new Slots(parts.concurrency, () => this.#drain());
     // Every run at work and every loop listens.
     crowded(this.#release.signal);
     crowded(this.#intake.signal);
@@ -121,6 +124,7 @@ export class WorkerLoops implements Worker {
     const { runtime, graceMs } = this.#parts;
     this.#graceEnds = Math.min(this.#graceEnds, runtime.elapsed() + span(grace, graceMs, "stop", "grace"));
     this.#intake.abort(new Error("the worker stops"));
+    this.#drain();
     this.#alarm.ring();
     return this.stopped;
   }
@@ -228,17 +232,28 @@ export class WorkerLoops implements Worker {
     const runner = this.#parts.runners.get(keyText(dispatch));
     if (runner === undefined) return false;
     const { hooks } = this.#parts;
-    const handle = await runner.claim(dispatch.runId, {
-      signal: this.#release.signal,
-      drain: this.#intake.signal,
-      ...(hooks === undefined ? {} : { hooks }),
-    });
+    const drain = new AbortController();
+    this.#drains.add(drain);
+    if (this.#slots.areWanted || this.#intake.signal.aborted) this.#drain();
     try {
-      await handle?.result();
-    } catch (error) {
-      if (!this.#isOver(error) && !LET_GO.some((code) => isSuperstepError(error, code))) throw error;
+      const handle = await runner.claim(dispatch.runId, {
+        signal: this.#release.signal,
+        drain: drain.signal,
+        ...(hooks === undefined ? {} : { hooks }),
+      });
+      await handle?.result().catch((error) => {
+        if (!this.#isOver(error) && !LET_GO.some((code) => isSuperstepError(error, code))) throw error;
+      });
+    } finally {
+      this.#drains.delete(drain);
     }
     return true;
+  }
+
+  /** Has the runs at work let go as soon as they only wait. */
+  #drain(): void {
+    for (const drain of this.#drains) drain.abort(new Error("the place is wanted"));
+    this.#drains.clear();
   }
 
   async #settle(delivery: Delivery, done: boolean): Promise<void> {

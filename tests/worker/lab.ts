@@ -1,9 +1,10 @@
+import { compile } from "../../src/compile.ts";
 import type { CompiledGraph } from "../../src/model/definition.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { VirtualClock } from "../../src/testing/virtual_clock.ts";
 import { serve, type ServeOptions, type Worker } from "../../src/worker/mod.ts";
-import { type BodyRun, type Engine, engine, type EngineOptions } from "../support/graphs.ts";
+import { type BodyRun, type Engine, engine, type EngineOptions, type Notes } from "../support/graphs.ts";
 
 /** A process with a worker in it. */
 export interface Served<S> extends Engine<S> {
@@ -31,10 +32,15 @@ export class WorkerLab {
   /** A process that serves a graph. */
   async serve<S>(
     graph: CompiledGraph<S>,
-    options: Omit<ServeOptions, "runtime" | "logger"> & { readonly engine?: EngineOptions } = {},
+    options: Omit<ServeOptions, "runtime" | "logger"> & {
+      readonly engine?: EngineOptions;
+      /** Further graphs that it serves. @default none */
+      readonly more?: readonly CompiledGraph<Notes>[];
+    } = {},
   ): Promise<Served<S>> {
-    const { engine: engineOptions, ...serveOptions } = options;
+    const { engine: engineOptions, more = [], ...serveOptions } = options;
     const process = this.process(graph, engineOptions);
+    const { store } = process.runner;
     const log: Served<S>["log"][number][] = [];
     const note = (message: string, fields: Readonly<Record<string, unknown>>) =>
       void log.push({ message, fields });
@@ -42,7 +48,11 @@ export class WorkerLab {
       runtime: this.clock,
       logger: { info: note, warn: note },
       ...serveOptions,
-      runners: [process.runner, ...serveOptions.runners ?? []],
+      runners: [
+        process.runner,
+        ...more.map((other) => compile(other, { store, runtime: this.clock })),
+        ...serveOptions.runners ?? [],
+      ],
     });
     this.#workers.push(worker);
     return { ...process, worker, log };
