@@ -30,11 +30,14 @@
 
 // Declaring
 export {
+  Concurrency,
   defineWait,
   Graph,
   OnError,
   Retry,
   Schedule,
+  Singleton,
+  Throttle,
   Timeout,
   Vertex,
   Workflow,
@@ -44,6 +47,8 @@ export type {
   DefineWaitOptions,
   GraphDecoratorOptions,
   GraphErrorHandler,
+  LimitAnnotation,
+  Limited,
   MapVertexOptions,
   PolicyScope,
   ScheduleAnnotation,
@@ -125,6 +130,7 @@ export type { Cancellation } from "./src/engine/operations/cancel.ts";
 export type { ForkOptions } from "./src/engine/operations/fork.ts";
 export type { StateEdit } from "./src/engine/operations/edit.ts";
 export type { PurgeQuery } from "./src/engine/operations/purge.ts";
+export type { Submitted } from "./src/engine/starts.ts";
 export type { EventsOptions, MissedEvents, RunHandle } from "./src/engine/handle.ts";
 export type {
   CancelledResult,
@@ -141,6 +147,17 @@ export type {
 export type { FollowOptions } from "./src/engine/follow.ts";
 export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/engine/history.ts";
 export type { Hooks, Logger, RunEvent, VertexStart } from "./src/engine/events.ts";
+export type {
+  CompiledFlow,
+  ConcurrencyOptions,
+  FlowOptions,
+  Grant,
+  Priority,
+  Queued,
+  RunFlow,
+  SingletonOptions,
+  ThrottleOptions,
+} from "./src/model/flow.ts";
 export type {
   Halt,
   HaltKind,

@@ -4,6 +4,7 @@ import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
 import type { Engine } from "./engine/engine.ts";
 import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
+import { Flow } from "./engine/flow/flow.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
@@ -98,13 +99,16 @@ export function compile<S, I>(
       schemas.set(`${vertex.id}/${wait.name}`, jsonSchemaOf(wait.schema));
     }
   }
+  const log = new CheckpointLog<S>(store, runtime);
+  const ownership = ownershipOf(store, runtime);
   const engine: Engine<S> = {
     graph,
     tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(graph.id, v, options)])),
     store,
-    log: new CheckpointLog<S>(store, runtime),
+    log,
     runtime,
-    ownership: ownershipOf(store, runtime),
+    ownership,
+    flow: new Flow(graph.id, graph.flow, store, log as CheckpointLog<unknown>, runtime, ownership),
     rules: { validator, measure: (state) => guard(state, "the state") },
     limits: {
       inlineTimersMs: span(options.inlineTimers, 30_000, "compile", "inlineTimers"),

@@ -1,5 +1,5 @@
 import type { Checkpoint } from "../model/checkpoint.ts";
-import type { ClosedWait, Position } from "../store/store.ts";
+import type { CellChange, ClosedWait, Position } from "../store/store.ts";
 import type { Patch } from "./delta.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Layout } from "./parts.ts";
@@ -31,6 +31,8 @@ export interface Ownership {
   readonly wake?: number | undefined;
   /** How far the callers of the run are, the nearest first; see {@link LogRecord.callers}. */
   readonly callers?: readonly number[] | undefined;
+  /** The cells that the record demands and changes. */
+  readonly cells?: readonly CellChange[] | undefined;
   /** Aborting it ends the call; a record that is on its way then may appear all the same. */
   readonly signal?: AbortSignal | undefined;
   /** The JSON Schema of each wait by vertex and name, for the rows of waits that the record opens. */
@@ -70,6 +72,7 @@ interface ChangedMailbox {
   readonly mailbox: Mailbox;
   readonly closed: readonly ClosedWait[];
   readonly graphId: string;
+  readonly cells?: readonly CellChange[];
 }
 
 /** A record with its place and size. */

@@ -10,7 +10,8 @@ import type { EventOf, RecordEvent } from "./records.ts";
  * 1. Pure: a new checkpoint is returned, the given one is never touched.
  * 2. An execution that has recorded nothing is absent; the first event about it makes it.
  * 3. Results are numbered in the order of their `once` and `resolved` events, for ever.
- * 4. Any record but a claim, a release, a reopening, a return or an update is progress and resets the recovery count.
+ * 4. Any record but a claim, a release, a reopening, a return, an update or one about permits is progress and resets the
+ *    recovery count.
  */
 export function evolve(
   checkpoint: Checkpoint,
@@ -44,6 +45,7 @@ export function firstCheckpoint(event: EventOf<"created">, at: number): Checkpoi
       inputDigest: event.inputDigest,
       ...(event.caller === undefined ? {} : { caller: event.caller }),
       ...(event.waitSalt === undefined ? {} : { waitSalt: event.waitSalt }),
+      ...(event.flow === undefined ? {} : { flow: event.flow }),
     },
     phase: "routed",
     frontier: [event.entry],
@@ -79,7 +81,19 @@ const EMPTY = new Map<never, never>() as ReadonlyMap<never, never>;
 
 /** What moves no run on. */
 const NO_PROGRESS: ReadonlySet<string> = new Set<RecordEvent["type"]>(
-  ["created", "forked", "claimed", "released", "retried", "reopened", "returned", "updated"],
+  [
+    "created",
+    "forked",
+    "claimed",
+    "released",
+    "retried",
+    "reopened",
+    "returned",
+    "updated",
+    "queued",
+    "granted",
+    "freed",
+  ],
 );
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -133,6 +147,15 @@ export class Evolution {
         }));
       case "updated":
         return this.#update(event);
+      case "queued":
+        return this.#queue(event);
+      case "granted":
+        this.#run.permits = [...this.#run.permits ?? [], { permit: event.permit, n: event.n }];
+        return;
+      case "freed":
+        this.#run.permits = this.#run.permits?.filter(({ permit }) => permit !== event.permit) ?? [];
+        if (this.#run.permits.length === 0) delete this.#run.permits;
+        return;
       case "mapped":
         this.#maps ??= new Map(this.#next.maps);
         this.#maps.set(event.vertexId, { count: event.count, digest: event.digest });
@@ -204,6 +227,7 @@ export class Evolution {
       case "completed":
         this.#run.status = "completed";
         this.#run.completedAt = at;
+        delete this.#run.queued;
         delete this.#run.reason;
         delete this.#run.owner;
         return;
@@ -211,6 +235,7 @@ export class Evolution {
         this.#run.status = "cancelled";
         this.#run.cancelledAt = at;
         this.#run.cancelReason = event.reason;
+        delete this.#run.queued;
         delete this.#run.reason;
         delete this.#run.owner;
         return;
@@ -221,9 +246,18 @@ export class Evolution {
     this.#run.owner = event.owner;
     this.#run.startedAt ??= at;
     this.#run.status = "running";
+    delete this.#run.queued;
     delete this.#run.reason;
     if (event.recovery) this.#run.recoveries += 1;
     if (event.maxSteps !== undefined) this.#run.maxSteps = event.maxSteps;
+    if (this.#next.phase === "paused") this.#next.phase = "running";
+  }
+
+  /** As a run that was submitted: whoever claims it when its turn has come decides. */
+  #queue({ type: _, ...queued }: EventOf<"queued">): void {
+    this.#run.queued = queued;
+    this.#run.status = "running";
+    delete this.#run.reason;
     if (this.#next.phase === "paused") this.#next.phase = "running";
   }
 
@@ -255,6 +289,7 @@ export class Evolution {
     this.#run.status = "interrupted";
     this.#run.reason = reason;
     this.#run.interruptedAt = at;
+    delete this.#run.queued;
     delete this.#run.owner;
   }
 

@@ -25,7 +25,10 @@ export function indexChanges(
   if (was !== undefined && mailbox === undefined && !events.some(movesRows)) return undefined;
   const changes: { -readonly [K in keyof IndexChanges]: IndexChanges[K] } = {};
 
-  if (was === undefined || was.run.status !== after.run.status || was.run.reason !== after.run.reason) {
+  if (
+    was === undefined || was.run.status !== after.run.status || was.run.reason !== after.run.reason ||
+    was.run.queued?.permit !== after.run.queued?.permit
+  ) {
     changes.catalog = { ...(was === undefined ? {} : { from: catalogRow(was) }), to: catalogRow(after) };
   }
   if (was?.run.owner !== after.run.owner) {
@@ -65,12 +68,12 @@ function wakeRow(checkpoint: Checkpoint, due: number): WakeRow {
 }
 
 function catalogRow(checkpoint: Checkpoint): CatalogRow {
-  const { runId, graphId, graphVersion, status, reason, tags, createdAt, updatedAt, step, revision } =
+  const { runId, graphId, graphVersion, status, reason, queued, tags, createdAt, updatedAt, step, revision } =
     checkpoint.run;
   const row = { runId, graphId, graphVersion, status, tags, createdAt, updatedAt, step, revision };
   return {
     ...row,
-    ...defined({ reason }),
+    ...defined(queued === undefined ? { reason } : { reason: "queued", queued: queued.permit }),
     openWaits: status === "interrupted" ? openWaits(checkpoint).length : 0,
   };
 }

@@ -133,14 +133,27 @@ export class CheckpointLog<S> {
   }
 
   /** Appends revision 0. */
-  create(event: EventOf<"created">, state: S, write: Ownership): Promise<Cursor<S>> {
-    return this.begin(firstCheckpoint(event, this.#runtime.now()), event, state, write);
+  create(
+    event: EventOf<"created">,
+    state: S,
+    write: Ownership,
+    more: readonly RecordEvent[] = [],
+  ): Promise<Cursor<S>> {
+    const at = this.#runtime.now();
+    const first = firstCheckpoint(event, at);
+    const checkpoint = more.length === 0 ? first : evolve(first, more, 0, at);
+    return this.begin(checkpoint, [event, ...more], state, write);
   }
 
   /** Appends revision 0 of a run that begins where a checkpoint says. */
-  begin(checkpoint: Checkpoint, event: RecordEvent, state: S, write: Ownership): Promise<Cursor<S>> {
+  begin(
+    checkpoint: Checkpoint,
+    events: readonly RecordEvent[],
+    state: S,
+    write: Ownership,
+  ): Promise<Cursor<S>> {
     const next = { state, patch: undefined };
-    return this.#write(checkpoint.run.runId, undefined, { ...write, events: [event], checkpoint, next });
+    return this.#write(checkpoint.run.runId, undefined, { ...write, events, checkpoint, next });
   }
 
   /** Appends the record that follows `cursor`. */
@@ -183,7 +196,7 @@ export class CheckpointLog<S> {
   /** Changes the mailbox without moving the head; `MailboxConflictError` when it is not the one found any more. */
   async post(runId: string, epoch: string, found: FoundMailbox, change: MailboxChange): Promise<void> {
     const current = decodeMailbox(found.value, this.#codec, runId);
-    const { mailbox, closed, graphId } = await change(current);
+    const { mailbox, closed, graphId, cells } = await change(current);
     const row = { runId, graphId, graphVersion: current.graphVersion };
     await this.#store.post(runId, {
       postId: this.#nextId(),
@@ -197,6 +210,7 @@ export class CheckpointLog<S> {
         },
       }),
       ...(mailbox.owner === undefined ? {} : { poke: mailbox.owner }),
+      ...(cells === undefined ? {} : { cells }),
     });
   }
 
@@ -237,6 +251,7 @@ export class CheckpointLog<S> {
       owner: run.owner ?? null,
       mailbox: mailbox && { version, value: encodeMailbox(mailbox, this.#codec) },
       index: indexChanges(before, checkpoint, events, mailbox, this.#codec, write.schemas),
+      cells: write.cells,
     };
     const appended = await this.#append(runId, run.revision, entry, write.signal);
     this.#hints.tell(runId);

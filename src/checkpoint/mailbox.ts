@@ -7,6 +7,7 @@ import {
   type ExecutionRef,
   refOf,
 } from "../model/checkpoint.ts";
+import { type Grant, placeOf } from "../model/flow.ts";
 import { isOpen } from "../model/wait.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
@@ -29,6 +30,10 @@ export interface Mailbox {
   /** Suspended executions that are to run again, since their bodies came back after the run had been released. */
   readonly returns?: readonly PostedReturn[];
   readonly cancel?: { readonly reason: string; readonly at: number };
+  /** Its place in the queue that it waits in. Then nothing but its turn, its deadline or a cancellation wakes it. */
+  readonly queue?: string;
+  /** Permits that it was given when its turn came, and that no record holds yet. */
+  readonly granted?: readonly Grant[];
 }
 
 /** A body that came back. It counts while its execution has not moved on. */
@@ -64,6 +69,8 @@ const shape = z.object({
   })).exactOptional(),
   answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
   cancel: z.object({ reason: z.string(), at: z.number() }).exactOptional(),
+  queue: z.string().exactOptional(),
+  granted: z.array(z.object({ permit: z.string(), n: z.number() })).exactOptional(),
 });
 
 /** The bytes of a mailbox. */
@@ -112,6 +119,7 @@ const MOVES_MAILBOX: ReadonlySet<string> = new Set<RecordEvent["type"]>(
     "halted",
     "completed",
     "cancelled",
+    "queued",
   ],
 );
 
@@ -140,9 +148,19 @@ export function mailboxAfter(
   const suspended = (r: PostedReturn) =>
     checkpoint.executions.get(executionKey(r.vertexId, r.item))?.status === "suspended";
   const returns = ended ? [] : (content?.returns ?? []).filter(suspended);
+  const { runId, flow = {}, queued } = checkpoint.run;
+  const granted = ended
+    ? []
+    : (content?.granted ?? []).filter(({ permit, n }) =>
+      !write.events.some((e) => e.type === "granted" && e.permit === permit && e.n === n)
+    );
   return {
     graphVersion: checkpoint.run.graphVersion,
     ...(owner === undefined ? {} : { owner }),
+    ...(queued === undefined || queued.until !== undefined || granted.length > 0
+      ? {}
+      : { queue: placeOf(runId, flow, queued) }),
+    ...(granted.length === 0 ? {} : { granted }),
     ...(owner === undefined && write.wake !== undefined && !ended && caller === undefined
       ? { wake: write.wake <= updatedAt ? dueAtOnce(updatedAt) : write.wake }
       : {}),

@@ -1,5 +1,6 @@
 import type { ExecutionRef } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
+import type { Grant, Queued, RunFlow } from "../model/flow.ts";
 import type { Halt, InterruptReason, Route, RunCaller, RunParent } from "../model/run.ts";
 import type { WaitCloseReason, WaitOpening, WaitResult } from "../model/wait.ts";
 
@@ -24,6 +25,7 @@ export type RecordEvent =
     readonly inputDigest: string;
     readonly caller?: RunCaller;
     readonly waitSalt?: string;
+    readonly flow?: RunFlow;
   }
   /** Revision 0 of a run that was forked from another one; everything else stands in its snapshot. */
   | { readonly type: "forked"; readonly parent: RunParent; readonly form: string }
@@ -122,7 +124,13 @@ export type RecordEvent =
   /** The frontier is empty and a finish vertex is done. */
   | { readonly type: "completed" }
   /** The run was cancelled, by a caller or by its deadline. */
-  | { readonly type: "cancelled"; readonly reason: string };
+  | { readonly type: "cancelled"; readonly reason: string }
+  /** The run waits for a permit in a queue, or, with `until`, for a time. */
+  | ({ readonly type: "queued" } & Queued)
+  /** The run got a permit. */
+  | ({ readonly type: "granted" } & Grant)
+  /** The run gave a permit back; `n` is the number of that. */
+  | ({ readonly type: "freed" } & Grant);
 
 /** The event of one type. */
 export type EventOf<T extends RecordEvent["type"]> = Extract<RecordEvent, { type: T }>;

@@ -61,6 +61,15 @@ const opening = {
   key: z.string().exactOptional(),
 };
 
+const flow = z.object({
+  priority: z.enum(["high", "normal", "low"]).exactOptional(),
+  concurrency: z.string().exactOptional(),
+  throttle: z.string().exactOptional(),
+  singleton: z.string().exactOptional(),
+});
+const grant = { permit: z.string(), n: count };
+const queued = { permit: z.string(), since: z.number(), until: z.number().exactOptional() };
+
 const caller = z.object({
   graphId: z.string(),
   runId: z.string(),
@@ -88,6 +97,7 @@ export const eventShape = z.discriminatedUnion("type", [
     inputDigest: z.string(),
     caller: caller.exactOptional(),
     waitSalt: z.string().exactOptional(),
+    flow: flow.exactOptional(),
   }),
   z.object({
     type: z.literal("claimed"),
@@ -164,6 +174,9 @@ export const eventShape = z.discriminatedUnion("type", [
     posted: z.literal(true).exactOptional(),
     slow: z.literal(true).exactOptional(),
   }),
+  z.object({ type: z.literal("queued"), ...queued }),
+  z.object({ type: z.literal("granted"), ...grant }),
+  z.object({ type: z.literal("freed"), ...grant }),
 ]);
 
 const execution = z.object({
@@ -218,6 +231,9 @@ const run = z.object({
   caller: caller.exactOptional(),
   waitSalt: z.string().exactOptional(),
   parent: parent.exactOptional(),
+  flow: flow.exactOptional(),
+  permits: z.array(z.object(grant)).exactOptional(),
+  queued: z.object(queued).exactOptional(),
 });
 
 /** A checkpoint as a snapshot record holds it. */

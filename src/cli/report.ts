@@ -1,4 +1,5 @@
 import type { OpenWait, RunResult } from "../engine/result.ts";
+import type { Queued } from "../model/flow.ts";
 import type { Cli } from "./cli.ts";
 import { counted, dateTime, span } from "./format.ts";
 import { block, jsonText, line, shortJson } from "./printable.ts";
@@ -38,10 +39,17 @@ export function printResult(cli: Cli, result: RunResult<unknown>, options: Repor
 /** The status of a run, in its colour, with its reason. */
 export function statusText(
   cli: Cli,
-  run: { readonly status: string; readonly reason?: string | undefined },
+  run: {
+    readonly status: string;
+    readonly reason?: string | undefined;
+    readonly queued?: string | Queued | undefined;
+  },
   isAnswered = false,
 ): string {
   const { green, red, yellow, cyan } = cli.colours;
+  if (run.queued !== undefined) {
+    return yellow(`queued for ${line(typeof run.queued === "string" ? run.queued : run.queued.permit)}`);
+  }
   switch (run.reason ?? run.status) {
     case "completed":
       return green("completed");

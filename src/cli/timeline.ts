@@ -135,6 +135,14 @@ function tell(cli: Cli, event: RecordEvent): string {
       return "completed";
     case "cancelled":
       return `cancelled: ${line(event.reason)}`;
+    case "queued":
+      return `waits for ${line(event.permit)}${
+        event.until === undefined ? "" : ` until ${dateTime(event.until)}`
+      }`;
+    case "granted":
+      return dim(`got ${line(event.permit)} (${event.n})`);
+    case "freed":
+      return dim(`gave ${line(event.permit)} back (${event.n})`);
     default:
       // A newer version wrote it.
       return line((event satisfies never as { readonly type: string }).type);

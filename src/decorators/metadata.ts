@@ -16,6 +16,7 @@ import type {
   TimeoutPolicy,
 } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
+import type { FlowOptions } from "../model/flow.ts";
 import type { Schema } from "../model/schema.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { claimCopy } from "../runtime/copy.ts";
@@ -98,6 +99,7 @@ export const records = {
   schema: new RecordKey<Schema>("schema"),
   graph: new RecordKey<readonly GraphRecord[]>("graph"),
   schedule: new RecordKey<readonly ScheduleRecord[]>("schedule"),
+  flow: new RecordKey<FlowOptions>("flow"),
   bound: new RecordKey<readonly BoundTask[]>("bound"),
   vertex: new RecordKey<readonly VertexRecord[]>("vertex"),
   retry: new RecordKey<readonly PolicyRecord<RetryPolicy>[]>("retry"),

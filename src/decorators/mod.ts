@@ -3,6 +3,8 @@ export { defineWait } from "./define_wait.ts";
 export type { DefineWaitOptions } from "./define_wait.ts";
 export { Graph } from "./graph.ts";
 export type { GraphDecoratorOptions } from "./graph.ts";
+export { Concurrency, Singleton, Throttle } from "./limits.ts";
+export type { LimitAnnotation, Limited } from "./limits.ts";
 export { OnError } from "./on_error.ts";
 export type { GraphErrorHandler } from "./on_error.ts";
 export { Retry } from "./retry.ts";

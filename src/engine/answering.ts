@@ -149,7 +149,7 @@ export class Answering<S> {
           mailbox: {
             ...mailbox,
             answers: [...mailbox.answers, { waitId, value: answer, at }],
-            ...(mailbox.owner === undefined
+            ...(mailbox.owner === undefined && mailbox.queue === undefined
               ? { wake: Math.min(dueAtOnce(at), mailbox.wake ?? Infinity) }
               : {}),
           },

@@ -10,6 +10,7 @@ import { refusal, resumeAnswers } from "./answers.ts";
 import { isAwaited, NOT_AWAITED, storedCallers } from "./child_runs.ts";
 import type { FormerOwner } from "./claim.ts";
 import type { Engine, RunSettings } from "./engine.ts";
+import { waitingIn } from "./flow/waiting.ts";
 import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
 import { haltUnloadable } from "./load_fault.ts";
@@ -58,21 +59,21 @@ export class Claims<S> {
     }
   }
 
-  /** Claims a run with these facts and begins to work on it. */
+  /** Claims a run with these facts and begins to work on it; `undefined` when it has to wait for its turn. */
   async claim(
     cursor: Cursor<S>,
     owner: Owner,
     settings: RunSettings,
     facts: readonly RecordEvent[],
     former: FormerOwner,
-  ): Promise<RunHandle<S>> {
+  ): Promise<RunHandle<S> | undefined> {
     const located = await this.located(settings, cursor.checkpoint.run.caller);
     const work = new Work(this.#engine, located, owner, cursor);
     const { caller } = cursor.checkpoint.run;
     const isOver = caller !== undefined && !await isAwaited(this.#engine.log, caller);
     const cancelled = { type: "cancelled", reason: NOT_AWAITED } as const;
-    await work.claim({ facts: isOver ? [...facts, cancelled] : facts, ...former });
-    return work.begin();
+    const claimed = await work.claim({ facts: isOver ? [...facts, cancelled] : facts, ...former });
+    return claimed ? work.begin() : undefined;
   }
 
   /** The settings with how far the callers of a run are, where it has any. */
@@ -257,7 +258,7 @@ export class Claims<S> {
     const { wake } = cursor.mailbox.content;
     // A run that is put off after a crash waits its time, also when somebody follows it.
     const now = runTime(runtime, run);
-    if ((wake ?? 0) > now) return undefined;
+    if ((wake ?? 0) > now || waitsForTurn(cursor, now)) return undefined;
     const former = await checkOwner(this.#engine, cursor.checkpoint);
     const recoveries = run.recoveries + 1;
     if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
@@ -273,27 +274,41 @@ export class Claims<S> {
   }
 
   /**
-   * Waits for a run that is at work elsewhere, and takes it over when its process is dead. A run that works for the one
-   * which follows it goes on when bodies of it came back: nobody else wakes it.
+   * Waits for a run that is at work elsewhere, and takes it over when its process is dead, or its turn has come. A run that
+   * works for the one which follows it goes on when bodies of it came back: nobody else wakes it.
    */
   async follow(runId: string, options: WorkOptions & Pick<StartOptions, "caller">): Promise<RunResult<S>> {
-    const alarm = new Alarm(this.#engine.runtime);
+    const { runtime } = this.#engine;
+    const alarm = new Alarm(runtime);
     for (;;) {
       const cursor = await this.#loader.load(runId);
-      const { run: { status, caller }, halt } = cursor.checkpoint;
-      const goesOn = status === "interrupted" && caller !== undefined &&
-        caller.runId === options.caller?.runId &&
+      const { run, halt } = cursor.checkpoint;
+      const goesOn = run.status === "interrupted" && run.caller !== undefined &&
+        run.caller.runId === options.caller?.runId &&
         halt === undefined && hasReturns(cursor.checkpoint, cursor.mailbox.content);
-      if (status !== "running" && !goesOn) return resultOf(this.#engine, cursor);
-      const handle = await this.recoverOne(runId, options);
+      if (run.status !== "running" && !goesOn) return resultOf(this.#engine, cursor);
+      const isQueued = waitsForTurn(cursor, runTime(runtime, run));
+      const handle = isQueued ? undefined : await this.recoverOne(runId, options);
       if (handle !== undefined) return await handle.result();
       if (options.signal?.aborted) {
-        throw new RunAbortedError(runId, cursor.checkpoint.run.revision, { cause: options.signal.reason });
+        throw new RunAbortedError(runId, run.revision, { cause: options.signal.reason });
       }
-      await alarm.sleep(POLL_MS / 4, alarm.rings, options.signal);
+      const left = Math.min(run.queued?.until ?? Infinity, run.deadline ?? Infinity) - runtime.now();
+      await (isQueued
+        ? waitingIn(this.#engine).turn(runId, run.queued!.permit, Math.min(left, QUEUED_MS), options.signal)
+        : alarm.sleep(POLL_MS / 4, alarm.rings, options.signal));
     }
   }
 }
+
+/** Whether nothing but its turn, or the end of its time, makes it worth while to look at a run. */
+function waitsForTurn<S>({ checkpoint: { run }, mailbox: { content } }: Cursor<S>, now: number): boolean {
+  const isQueued = content.queue !== undefined || (run.queued?.until !== undefined && content.wake! > now);
+  return isQueued && (run.deadline ?? Infinity) > now;
+}
+
+/** How long a run that waits for its turn is not looked at for itself, in milliseconds. */
+const QUEUED_MS = 15_000;
 
 const MAX_CLAIMS = 20;
 const BATCH = 1_000;

@@ -1,21 +1,16 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import {
-  isSuperstepError,
-  messageOf,
-  OwnershipLostError,
-  RunAbortedError,
-  RunCancelledError,
-  RunDeadlineError,
-} from "../errors.ts";
+import { isSuperstepError, messageOf, OwnershipLostError, RunAbortedError } from "../errors.ts";
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import { announcements } from "./announce.ts";
+import { endOf } from "./end_reason.ts";
 import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { enclosing } from "./around.ts";
 import { Bodies } from "./bodies.ts";
 import type { Engine, RunSettings } from "./engine.ts";
+import { gated, passOn, ungated } from "./flow/gate.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
 import { isOutcome, takeIn } from "./inbox.ts";
 import { Latch } from "./latch.ts";
@@ -55,6 +50,8 @@ export class Coordinator<S> implements OwnedRun {
   /** The time at which facts were judged last. */
   #judgedAt = -Infinity;
   #claiming = false;
+  /** Permits on their way to others. */
+  #passing: Promise<void> | undefined;
   #poked = false;
   #lost: OwnershipLostError | undefined;
   /** A fault of the store that a called run met. */
@@ -118,8 +115,8 @@ export class Coordinator<S> implements OwnedRun {
     });
   }
 
-  /** Takes the run over. Until this has succeeded nothing of it is worked on. */
-  async claim(claim: Claim): Promise<void> {
+  /** Takes the run over. Until this has succeeded nothing of it is worked on. False when it waits for its turn. */
+  async claim(claim: Claim): Promise<boolean> {
     const { facts, absent, replaced } = claim;
     const { log, ownership } = this.#engine;
     const rivals = replaced === undefined ? [] : ownership.atWork(replaced, this.#runId);
@@ -133,7 +130,12 @@ export class Coordinator<S> implements OwnedRun {
       this.#owner.giveUp(this.#runId, this, error);
       throw error;
     }
-    if (replaced === undefined) return;
+    if (this.#cursor.checkpoint.run.queued !== undefined) {
+      await this.#passing;
+      this.#owner.release(this.#runId, this);
+      return false;
+    }
+    if (replaced === undefined) return true;
     // A living owner that was replaced is told at once, so that its bodies do not work on in vain.
     for (const rival of rivals) rival.lose(new OwnershipLostError(this.#runId, replaced));
     try {
@@ -141,6 +143,7 @@ export class Coordinator<S> implements OwnedRun {
     } catch {
       // It finds out at its next append.
     }
+    return true;
   }
 
   /** From now on this is the work on the run: pokes and the loss of the owner come here. */
@@ -191,10 +194,12 @@ export class Coordinator<S> implements OwnedRun {
     try {
       await this.#loop();
       await this.#children.ended();
+      await this.#passing;
       this.#owner.release(this.#runId, this);
       return { cursor: this.#cursor, errors: this.#errors };
     } catch (error) {
       const reason = this.#fail(error);
+      await this.#passing;
       this.#tell({ type: "runLeave", run: this.#cursor.checkpoint.run, error: reason });
       throw reason;
     } finally {
@@ -237,23 +242,23 @@ export class Coordinator<S> implements OwnedRun {
         await this.#refresh();
       }
       const { checkpoint, mailbox, state } = this.#cursor;
-      const now = this.#judgedAt = runTime(this.#engine.runtime, checkpoint.run);
-      const taken = takeIn(
-        checkpoint,
-        mailbox.content,
-        this.#facts,
-        now,
-        (key) => this.#bodies.isAtRest(key),
-      );
-      const { graph, rules } = this.#engine;
-      const limits = this.#limits;
-      const busy = this.#bodies.onceAtWork;
-      const decided = transition({ graph, checkpoint, state, rules, limits, now, busy }, taken.events);
-      if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) {
-        return decided.command;
-      }
       this.#appending = this.#facts.length;
+      const now = this.#judgedAt = runTime(this.#engine.runtime, checkpoint.run);
+      const isAtRest = (key: string) => this.#bodies.isAtRest(key);
+      const taken = takeIn(checkpoint, mailbox.content, this.#facts, now, isAtRest);
+      const { graph, rules } = this.#engine;
+      const [limits, busy] = [this.#limits, this.#bodies.onceAtWork];
+      const situation = { graph, checkpoint, state, rules, limits, now, busy };
+      const decide = (facts: readonly RecordEvent[]) => transition(situation, facts);
+      const gate = checkpoint.run.flow === undefined
+        ? ungated(decide(taken.events))
+        : await gated(this.#engine, this.#cursor, taken.events, this.#claiming, now, decide);
+      const { decided } = gate;
       try {
+        if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) {
+          this.#appending = 0;
+          return decided.command;
+        }
         const { events, checkpoint, next, command } = decided;
         const appending = this.#engine.log.append(this.#cursor, {
           events,
@@ -264,6 +269,7 @@ export class Coordinator<S> implements OwnedRun {
           wake: command.kind === "stop" ? command.wake : undefined,
           callers: this.#settings.callers?.(),
           schemas: this.#engine.schemaOf,
+          cells: gate.cells,
         });
         // Selecting is pure, so it need not wait for the record that it follows from.
         if (command.kind === "begin") {
@@ -275,11 +281,15 @@ export class Coordinator<S> implements OwnedRun {
         this.#claiming = false;
         for (const [key, error] of decided.errors) this.#errors.set(key, error);
         this.#recorded(cursor, decided.events, taken.rerun);
+        if (gate.passOn.length > 0) this.#passing = passOn(this.#engine, gate.passOn, this.#passing);
         return decided.command;
       } catch (error) {
         this.#appending = 0;
+        if (isSuperstepError(error, "CELL_CONFLICT")) continue;
         if (!isSuperstepError(error, "MAILBOX_CONFLICT") || this.#claiming) throw error;
         await this.#refresh();
+      } finally {
+        gate.end?.();
       }
     }
   }
@@ -376,14 +386,7 @@ export class Coordinator<S> implements OwnedRun {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.cancel();
-    const { runId, status, cancelReason, cancelledAt = 0, deadline = Infinity } = this.#cursor.checkpoint.run;
-    const cancelled = cancelReason === "deadline" && deadline <= cancelledAt
-      ? new RunDeadlineError(runId)
-      : new RunCancelledError(runId, cancelReason ?? "");
-    const why = status === "cancelled"
-      ? cancelled
-      : this.#lost ?? new RunAbortedError(runId, this.#cursor.checkpoint.run.revision, { cause: reason });
-    this.#bodies.end(why);
+    this.#bodies.end(endOf(this.#cursor.checkpoint.run, this.#lost, reason));
   }
 }
 

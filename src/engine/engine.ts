@@ -4,6 +4,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { Hooks, Logger } from "./events.ts";
 import type { StateRules } from "./fold.ts";
+import type { Flow } from "./flow/flow.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Limits } from "./superstep.ts";
 
@@ -15,6 +16,7 @@ export interface Engine<S> {
   readonly log: CheckpointLog<S>;
   readonly runtime: Runtime;
   readonly ownership: Ownership;
+  readonly flow: Flow;
   readonly rules: StateRules<S>;
   readonly limits: Limits;
   readonly logger: Logger;

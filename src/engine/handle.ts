@@ -7,6 +7,8 @@ import type { RunResult } from "./result.ts";
 export interface RunHandle<S> {
   /** The id of the run. */
   readonly runId: string;
+  /** Whether the call that answered this made the run: false where it was there before, or a singleton was live. */
+  readonly created: boolean;
   /** What the run comes to in this claim; when another process owns it, what it comes to there. */
   result(): Promise<RunResult<S>>;
   /** Ends the run for good: see {@link Runner.cancel}. */

@@ -1,18 +1,22 @@
 import { ArgumentError } from "../errors.ts";
 import { type KnownOptions, ON_OFF, optionProblem } from "../model/known_options.ts";
+import { PRIORITIES } from "../model/flow.ts";
 import type { InterruptReason, RunStatus } from "../model/run.ts";
 import type { PurgeQuery } from "./operations/purge.ts";
 import type { ForkOptions } from "./operations/fork.ts";
 import type { ResumeOptions, StartOptions, SubmitOptions, WorkOptions } from "./options.ts";
 
-const SUBMIT = {
+const BEGIN = {
   runId: true,
   idempotencyKey: true,
   tags: true,
   deadline: true,
   maxSteps: true,
+  priority: PRIORITIES,
   signal: true,
-} satisfies KnownOptions<keyof SubmitOptions>;
+} as const;
+
+const SUBMIT = { ...BEGIN, at: true } satisfies KnownOptions<keyof SubmitOptions>;
 
 const WORK = {
   maxSteps: true,
@@ -43,13 +47,13 @@ const WHICH = {
 type Op = "start" | "submit" | "resume" | "recover" | "fork" | "list" | "purge";
 
 const KNOWN: Readonly<Record<Op, KnownOptions<string>>> = {
-  start: { ...SUBMIT, ...WORK, caller: true } satisfies KnownOptions<keyof StartOptions>,
+  start: { ...BEGIN, ...WORK, caller: true } satisfies KnownOptions<keyof StartOptions>,
   submit: SUBMIT,
   // An id that is given once more changes nothing.
   resume: { ...RESUME, runId: true },
   recover: WORK,
   fork: { state: true, runId: true, tags: true } satisfies KnownOptions<keyof ForkOptions<unknown>>,
-  list: { ...WHICH, cursor: true, limit: true },
+  list: { ...WHICH, reason: [...WHICH.reason, "queued"], cursor: true, limit: true },
   purge: { ...WHICH, runId: true, olderThan: true, force: ON_OFF } satisfies KnownOptions<keyof PurgeQuery>,
 };
 

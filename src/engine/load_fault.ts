@@ -5,6 +5,7 @@ import { errorText } from "../model/texts.ts";
 import { announcements } from "./announce.ts";
 import type { Engine } from "./engine.ts";
 import { notify } from "./events.ts";
+import { passOn } from "./flow/gate.ts";
 import { runTime } from "./run_time.ts";
 import { checkOwner } from "./owner_check.ts";
 
@@ -33,7 +34,15 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
     { type: "halted", halt: { kind: "load_fault", step, message: errorText(messageOf(fault)) } },
   ];
   const at = runTime(runtime, before.run);
-  const { checkpoint } = await revise(log, cursor, at, events, { absent, stateless: true });
+  const limited = before.run.flow === undefined
+    ? undefined
+    : await engine.flow.leave(before.run, cursor.mailbox.content.granted ?? [], "waiting", at);
+  const { checkpoint } = await revise(log, cursor, at, [...events, ...limited?.events ?? []], {
+    absent,
+    stateless: true,
+    cells: limited?.cells,
+  });
+  if (limited !== undefined) await passOn(engine, limited.passOn);
   for (const told of announcements(before, checkpoint, events)) notify(engine.hooks, engine.logger, told);
   engine.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
     runId,

@@ -1,5 +1,6 @@
 import { ArgumentError, BuildError } from "../errors.ts";
 import { type Duration, timeOf, toMs } from "../model/durations.ts";
+import type { Priority } from "../model/flow.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
@@ -8,7 +9,7 @@ import type { RunSettings } from "./engine.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */
-export interface StartOptions extends SubmitOptions, WorkOptions {
+export interface StartOptions extends Omit<SubmitOptions, "at">, WorkOptions {
   /**
    * The execution that starts this run to work for it: its context. Whoever asks this run asks its caller: its waits are
    * in no inbox and do not expire by themselves, nothing wakes it, and it waits for no timer in its process. The caller
@@ -31,6 +32,10 @@ export interface SubmitOptions {
   readonly deadline?: Duration | Date;
   /** The most super-steps of the run, over all resumes. @default 10000 */
   readonly maxSteps?: number;
+  /** How urgent the run is among those that wait for the same permit. @default "normal" */
+  readonly priority?: Priority;
+  /** When the run begins, at the earliest. @default at once */
+  readonly at?: Duration | Date;
   /** Aborting it before the run is stored stops the call. */
   readonly signal?: AbortSignal;
 }
@@ -166,6 +171,17 @@ export function checkedReason(reason: unknown, op: string): string {
 }
 
 const LONGEST_REASON = 1_000;
+
+/** The part of some options that is about working on a run. */
+export function workOf({ concurrency, checkpointEvery, signal, drain, hooks }: WorkOptions): WorkOptions {
+  return {
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(checkpointEvery === undefined ? {} : { checkpointEvery }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(drain === undefined ? {} : { drain }),
+    ...(hooks === undefined ? {} : { hooks }),
+  };
+}
 
 /** Work options with their defaults. */
 export function settingsOf(

@@ -5,6 +5,7 @@ import { CONFLICTS, isSuperstepError, RunAbortedError, RunExistsError } from "..
 import { canonicalForm } from "../graph/mod.ts";
 import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
 import type { Engine } from "./engine.ts";
+import { flowOf } from "./flow/names.ts";
 import { runIdOf, waitSalt } from "./ids.ts";
 import {
   checkedRunId,
@@ -30,7 +31,7 @@ export function prepareRun<S>(
   engine: Engine<S>,
   op: string,
   input: unknown,
-  options: SubmitOptions & Pick<StartOptions, "caller">,
+  options: Omit<SubmitOptions, "at"> & Pick<StartOptions, "caller">,
 ): PreparedRun<S> {
   const { graph, runtime, rules } = engine;
   const { tags = [] } = options;
@@ -44,6 +45,8 @@ export function prepareRun<S>(
   const inputDigest = digest(canonical(input, "the input"));
   const state = rules.validator.input(input);
   rules.measure(state);
+  // Called runs are part of one that has its permits.
+  const flow = caller === undefined ? flowOf(op, graph.id, graph.flow, state, options.priority) : undefined;
   const created: EventOf<"created"> = {
     type: "created",
     runId,
@@ -58,6 +61,7 @@ export function prepareRun<S>(
     tags: checkedTags(tags, op, caller && calledTag(caller.runId)),
     inputDigest,
     ...(caller === undefined ? {} : { caller }),
+    ...(flow === undefined ? {} : { flow }),
     ...(mayBeUsedAgain ? { waitSalt: waitSalt(runtime) } : {}),
   };
   if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });

@@ -167,6 +167,8 @@ function withReturn(
   wake: number,
 ): Mailbox {
   const returns = [...content.returns ?? [], posted];
-  if (content.owner !== undefined || caller !== undefined) return { ...content, returns };
+  if (content.owner !== undefined || content.queue !== undefined || caller !== undefined) {
+    return { ...content, returns };
+  }
   return { ...content, returns, wake };
 }

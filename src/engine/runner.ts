@@ -8,12 +8,11 @@ import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
 import { Answering } from "./answering.ts";
-import { prepareRun, sameRun } from "./prepare_run.ts";
 import { Claims } from "./claims.ts";
 import type { Engine } from "./engine.ts";
-import { hooksOf } from "./events.ts";
 import { followed, type FollowOptions } from "./follow.ts";
-import { EventStream, type RunHandle } from "./handle.ts";
+import { Sweeper } from "./flow/sweep.ts";
+import type { RunHandle } from "./handle.ts";
 import { type HistoryEntry, historyOf, type HistoryQuery, type InboxEntry, inboxOf } from "./history.ts";
 import { runIdOf } from "./ids.ts";
 import { checkOptions } from "./known.ts";
@@ -22,7 +21,6 @@ import { workFor } from "./child_runs.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
-import { removeStale } from "./operations/remove_stale.ts";
 import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
@@ -35,19 +33,21 @@ import {
   settingsOf,
   type StartOptions,
   type SubmitOptions,
+  workOf,
   type WorkOptions,
 } from "./options.ts";
 import { statusesOf } from "./picture.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { checkOwner, whenVacant } from "./owner_check.ts";
-import { resultOf, Work } from "./work.ts";
+import { Starts, type Submitted } from "./starts.ts";
+import { resultOf } from "./work.ts";
 
 /** Which runs to list. Every field given must hold. */
 export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "reason"> {
   /** What the run is at. */
   readonly status?: RunStatus;
-  /** Why it is interrupted. */
-  readonly reason?: InterruptReason;
+  /** Why it is interrupted; `queued` of one that is running and waits for a permit. */
+  readonly reason?: InterruptReason | "queued";
 }
 
 /**
@@ -62,6 +62,8 @@ export class Runner<S, I = unknown> {
   readonly #store: Store;
   readonly #loader: Loader<S>;
   readonly #claims: Claims<S>;
+  readonly #starts: Starts<S>;
+  readonly #sweeper: Sweeper<S>;
   readonly #answering: Answering<S>;
   #input: { readonly schema: unknown } | undefined;
 
@@ -71,6 +73,8 @@ export class Runner<S, I = unknown> {
     this.#store = store;
     this.#loader = new Loader(engine, validator);
     this.#claims = new Claims(engine, store, this.#loader);
+    this.#starts = new Starts(engine, this.#claims);
+    this.#sweeper = new Sweeper(engine);
     this.#answering = new Answering(engine, this.#loader);
   }
 
@@ -125,22 +129,7 @@ export class Runner<S, I = unknown> {
    * @throws {RunExistsError} the id is taken by another run
    */
   start(input: I, options: StartOptions = {}): Promise<RunHandle<S>> {
-    return workFor(options.caller, () => this.#start(input, options));
-  }
-
-  async #start(input: I, options: StartOptions): Promise<RunHandle<S>> {
-    checkOptions("start", options);
-    const { created, state } = prepareRun(this.#engine, "start", input, options);
-    const settings = await this.#claims.located(settingsOf("start", options), created.caller);
-    try {
-      return await this.#claims.asOwner((owner) =>
-        Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state)
-      );
-    } catch (error) {
-      if (await removeStale(this.#engine, created, error)) return await this.start(input, options);
-      await sameRun(this.#engine, created, error);
-      return this.#followed(created.runId, options);
-    }
+    return workFor(options.caller, () => this.#starts.start(input, options));
   }
 
   /**
@@ -150,16 +139,8 @@ export class Runner<S, I = unknown> {
    * @throws {ValidationError} the schema refuses the input
    * @throws {RunExistsError} the id is taken by another run
    */
-  async submit(input: I, options: SubmitOptions = {}): Promise<{ readonly runId: string }> {
-    checkOptions("submit", options);
-    const { created, state } = prepareRun(this.#engine, "submit", input, options);
-    const { runId } = created;
-    const write = { wake: 0, signal: options.signal };
-    await this.#engine.log.create(created, state, write).catch((error) =>
-      sameRun(this.#engine, created, error)
-    );
-    this.#engine.ownership.poke(runId);
-    return { runId };
+  submit(input: I, options: SubmitOptions = {}): Promise<Submitted> {
+    return this.#starts.submit(input, options);
   }
 
   /**
@@ -186,7 +167,8 @@ export class Runner<S, I = unknown> {
         const former = await checkOwner(this.#engine, cursor.checkpoint, options.takeover === true);
         const facts = await this.#claims.factsOf(cursor, owner, options);
         if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
-        return await this.#claims.claim(cursor, owner, settings, facts, former);
+        const claimed = await this.#claims.claim(cursor, owner, settings, facts, former);
+        return claimed ?? { result: () => this.#claims.follow(runId, workOf(options)) };
       }, options.takeover === true);
     const handle = await whenVacant(this.#engine, runId, claim, options.signal);
     return await handle.result();
@@ -358,6 +340,7 @@ export class Runner<S, I = unknown> {
    */
   async recover(options: WorkOptions = {}): Promise<readonly RunHandle<S>[]> {
     checkOptions("recover", options);
+    await this.#sweeper.sweep();
     return await this.#claims.recover(options);
   }
 
@@ -372,24 +355,11 @@ export class Runner<S, I = unknown> {
     return await this.#claims.recoverOne(checkedRunId(runId, "claim"), options);
   }
 
-  /** The handle of a run that exists under the id of a start. */
-  #followed(runId: string, options: StartOptions): RunHandle<S> {
-    const stream = new EventStream();
-    const hooks = [...hooksOf(options.hooks), stream.hooks];
-    let result: Promise<RunResult<S>> | undefined;
-    const follow = () => {
-      result ??= this.#claims.follow(runId, { ...options, hooks }).finally(() => stream.end());
-      result.catch(() => {});
-      return result;
-    };
-    return {
-      runId,
-      result: follow,
-      cancel: (reason) => this.cancel(runId, reason),
-      events: (reading) => {
-        void follow();
-        return stream.read(reading);
-      },
-    };
+  /**
+   * Rights what processes that ended have left undone for the limits of this graph, such as a free permit that others wait
+   * for. Workers do so every few seconds.
+   */
+  async sweep(): Promise<void> {
+    await this.#sweeper.sweep();
   }
 }

@@ -48,7 +48,7 @@ export interface Limits {
 }
 
 /** One record to append, and what is to be done once it is durable. */
-interface Transition<S> {
+export interface Transition<S> {
   /** The facts and the decisions made from them; empty when there is nothing to record. */
   readonly events: readonly RecordEvent[];
   /** The run after them. */
@@ -108,6 +108,11 @@ class Core<S> {
     if (this.#ended()) return this.#stop();
     // An abort let the run go in the middle of a step: whoever claims it next decides.
     if (this.#events.some((e) => e.type === "released")) return this.#stop(this.#at.now);
+    const queued = this.#events.find((e) => e.type === "queued");
+    if (queued !== undefined) {
+      const due = Math.min(queued.until ?? Infinity, this.#checkpoint.run.deadline ?? Infinity);
+      return this.#stop(Number.isFinite(due) ? due : undefined);
+    }
     this.#closeSettled();
     if (this.#checkpoint.phase === "halted") return this.#stop();
     if (this.#recoveredTooOften()) return;

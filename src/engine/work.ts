@@ -7,6 +7,7 @@ import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";
 import type { Engine, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
+import type { Admission } from "./flow/flow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { cancelCalled, cancelRun } from "./operations/cancel.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
@@ -43,6 +44,7 @@ export class Work<S> {
     owner: Owner,
     created: EventOf<"created">,
     state: S,
+    admission?: Admission,
   ): Promise<RunHandle<S>> {
     const heard: ((run: OwnedRun) => void)[] = [];
     const early: OwnedRun = {
@@ -51,8 +53,9 @@ export class Work<S> {
     };
     owner.hold(created.runId, early);
     try {
-      const write = { writer: owner.id, callers: settings.callers?.(), signal: settings.signal };
-      const work = new Work(engine, settings, owner, await engine.log.create(created, state, write));
+      const { cells, events } = admission ?? {};
+      const write = { writer: owner.id, callers: settings.callers?.(), signal: settings.signal, cells };
+      const work = new Work(engine, settings, owner, await engine.log.create(created, state, write, events));
       const { caller } = created;
       if (caller !== undefined && !await isAwaited(engine.log, caller)) work.#coordinator.cancel(NOT_AWAITED);
       work.#coordinator.hold();
@@ -65,10 +68,9 @@ export class Work<S> {
     }
   }
 
-  /** Takes the run over by an append; nothing of it is worked on before. */
-  async claim(claim: Claim): Promise<this> {
-    await this.#coordinator.claim(claim);
-    return this;
+  /** Takes the run over by an append; nothing of it is worked on before. False when it has to wait for its turn. */
+  async claim(claim: Claim): Promise<boolean> {
+    return await this.#coordinator.claim(claim);
   }
 
   /** Begins to work, and hands out the handle. */
@@ -90,6 +92,7 @@ export class Work<S> {
     const { runId } = this.#cursor.checkpoint.run;
     return {
       runId,
+      created: created !== undefined,
       result: () => result,
       cancel: (reason) => cancelRun(this.#engine, runId, reason),
       events: (options) => this.#stream.read(options),

@@ -16,12 +16,14 @@ import type {
   TaskClass,
   TaskSource,
 } from "../model/definition.ts";
+import type { CompiledFlow, FlowOptions } from "../model/flow.ts";
 import { compareIds, END, isId } from "../model/ids.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { KNOWN_ROUTE } from "../model/policy_options.ts";
 import type { Schema } from "../model/schema.ts";
 import { ancestorsOf } from "./ancestors.ts";
 import { versionOf } from "./canonical.ts";
+import { compileFlow } from "./flow.ts";
 import { frozenMap, frozenSet } from "./frozen.ts";
 import {
   compileHandlers,
@@ -116,6 +118,7 @@ export class GraphBuilder<S, I = unknown> {
   readonly #edges: { readonly from: string; readonly to: string }[] = [];
   readonly #conditions = new Map<string, CompiledCondition<S>>();
   readonly #schedules: CompiledSchedule[] = [];
+  #flow: CompiledFlow = {};
 
   /**
    * Begins a graph without vertices.
@@ -253,6 +256,23 @@ export class GraphBuilder<S, I = unknown> {
     return this;
   }
 
+  /**
+   * Limits the runs of the graph, over all workers of a store: how many are at work, how many begin in a period, and whether
+   * there is one per key. What a later call gives takes the place of what was given before.
+   *
+   * @throws {BuildError} when an option is not one
+   *
+   * @example
+   * ```ts
+   * const builder = new GraphBuilder({ id: "mails", schema: z.object({ tenant: z.string() }) });
+   * builder.limit({ concurrency: { limit: 5, key: (input) => input.tenant }, throttle: { limit: 100, per: "1m" } });
+   * ```
+   */
+  limit(limits: FlowOptions<S>): this {
+    this.#flow = { ...this.#flow, ...compileFlow("limit", this.id, limits) };
+    return this;
+  }
+
   /** What has been added so far. */
   contents(): GraphContents {
     return {
@@ -290,6 +310,7 @@ export class GraphBuilder<S, I = unknown> {
       finishes,
       vertices,
       schedules: Object.freeze([...this.#schedules]),
+      ...(Object.keys(this.#flow).length === 0 ? {} : { flow: Object.freeze(this.#flow) }),
     });
   }
 

@@ -64,7 +64,7 @@ export type Routes = {
       Query<{
         graph_id?: string | undefined;
         status?: RunStatus | undefined;
-        reason?: InterruptReason | undefined;
+        reason?: InterruptReason | "queued" | undefined;
         tag?: string | undefined;
         cursor?: string | undefined;
         limit?: string | undefined;

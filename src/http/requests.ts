@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { toMs } from "../model/durations.ts";
-import { GraphId, type Of, Reason, RunId, Status, Version, WaitId } from "./schemas.ts";
+import { PRIORITIES } from "../model/flow.ts";
+import { GraphId, type Of, RowReason, RunId, Status, Version, WaitId } from "./schemas.ts";
 import type * as wire from "./wire_requests.ts";
 
 /** What requests may hold. Whatever they do not name is refused, not ignored. */
@@ -65,7 +66,7 @@ export const IdempotencyKey = z.object({
 export const RunQuery = z.strictObject({
   graph_id: GraphId.optional(),
   status: Status.optional(),
-  reason: Reason.optional(),
+  reason: RowReason.optional(),
   tag: Tag.optional(),
   cursor: z.string().max(2_000).optional(),
   limit: limit.optional(),
@@ -117,6 +118,7 @@ export const StartRequest = z.strictObject({
     .openapi({ description: "A duration from now, or an ISO 8601 time", example: "2h" })
     .optional(),
   maxSteps: MaxSteps.optional(),
+  priority: z.enum(PRIORITIES).optional(),
 }).openapi("StartRequest") satisfies Of<wire.StartRequest>;
 
 export const ResumeRequest = z.strictObject({

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { PRIORITIES } from "../model/flow.ts";
 import { ID_PATTERN } from "../model/ids.ts";
 import type * as wire from "./wire.ts";
 
@@ -31,6 +32,7 @@ export const Version = z.string().max(200).openapi({ description: "A version of 
 
 export const Status = z.enum(["running", "completed", "interrupted", "cancelled"]).openapi("Status");
 export const Reason = z.enum(["halted", "errored", "awaiting", "sleeping"]).openapi("Reason");
+export const RowReason = z.enum(["halted", "errored", "awaiting", "sleeping", "queued"]).openapi("RowReason");
 
 export const ErrorBody = z.object({
   error: z.object({
@@ -99,6 +101,14 @@ export const RunInfo = z.object({
   parent: z.object({ runId: RunId, revision: count }).optional(),
   caller: z.object({ graphId: GraphId, runId: RunId, vertexId: z.string(), item: count.optional() })
     .optional(),
+  flow: z.object({
+    priority: z.enum(PRIORITIES).optional(),
+    concurrency: z.string().optional(),
+    throttle: z.string().optional(),
+    singleton: z.string().optional(),
+  }).optional(),
+  permits: list(z.object({ permit: z.string(), n: count })).optional(),
+  queued: z.object({ permit: z.string(), since: time, until: time.optional() }).optional(),
 }).openapi("RunInfo") satisfies Of<wire.RunInfo>;
 
 const place = { vertexId: z.string(), item: count.optional() };
@@ -190,7 +200,8 @@ export const RunPage = z.object({
   runs: list(z.object({
     ...ref,
     status: Status,
-    reason: Reason.optional(),
+    reason: RowReason.optional(),
+    queued: z.string().optional(),
     tags: list(z.string()),
     createdAt: time,
     updatedAt: time,

@@ -4,6 +4,7 @@ import type { ForkOptions } from "../engine/operations/fork.ts";
 import type { StateEdit } from "../engine/operations/edit.ts";
 import type { Cancellation } from "../engine/operations/cancel.ts";
 import type { ResumeOptions, SubmitOptions } from "../engine/options.ts";
+import type { Submitted } from "../engine/starts.ts";
 import type { RunView } from "../engine/result.ts";
 import {
   BuildError,
@@ -29,7 +30,7 @@ export interface HttpRunner {
   /** As {@link Runner.topology}. */
   topology(): Topology;
   /** As {@link Runner.submit}. */
-  submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
+  submit(input: unknown, options?: SubmitOptions): Promise<Pick<Submitted, "runId" | "skipped">>;
   /** As {@link Runner.resume}. */
   resume(runId: string, options?: ResumeOptions): Promise<unknown>;
   /** As {@link Runner.answer}. */

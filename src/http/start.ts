@@ -13,6 +13,7 @@ import type { StartRequest } from "./wire_requests.ts";
  * Stores a run as a request asks for. The same key of the same caller, for the same graph and with the same body, is the
  * same run, however often and wherever it is sent; nothing but the run itself is stored of that.
  *
+ * @returns the run, and whether it is another one that was live under the key of a singleton
  * @throws {RunExistsError} the key or id was used with another body
  */
 export async function submit(
@@ -21,16 +22,16 @@ export async function submit(
   caller: Caller,
   key: string | undefined,
   { input = {}, deadline, ...rest }: StartRequest,
-): Promise<RunRecord> {
+): Promise<{ readonly run: RunRecord; readonly skipped: boolean }> {
   const now = runtime.now();
   const due = deadline === undefined ? undefined : dueOf(deadline, now);
-  const { runId } = await runner.submit(fromJson(input, "the input"), {
+  const { runId, skipped = false } = await runner.submit(fromJson(input, "the input"), {
     ...rest,
     ...(due === undefined ? {} : { deadline: new Date(due.at) }),
     ...(key === undefined ? {} : { idempotencyKey: JSON.stringify([caller.id, key]) }),
   });
-  if (key !== undefined || rest.runId !== undefined) await checkSame(runner, runId, rest, due);
-  return await runner.status(runId);
+  if (!skipped && (key !== undefined || rest.runId !== undefined)) await checkSame(runner, runId, rest, due);
+  return { run: await runner.status(runId), skipped };
 }
 
 /** When a run is to be over, and how long after its start that is, where it was said so. */

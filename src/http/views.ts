@@ -120,6 +120,9 @@ const SHOWN: {
   halted: {},
   completed: {},
   cancelled: { plain: ["reason"] },
+  queued: { plain: ["permit", "since", "until"] },
+  granted: { plain: ["permit", "n"] },
+  freed: { plain: ["permit", "n"] },
 };
 
 function eventOf(event: RecordEvent, sight: Sight): wire.CheckpointEvent {
@@ -164,7 +167,7 @@ export function runPage({ rows, cursor }: Page<CatalogRow>): wire.RunPage {
   const runs = rows.map(({ reason, ...row }) => ({
     ...row,
     status: row.status as RunStatus,
-    ...(reason === undefined ? {} : { reason: reason as InterruptReason }),
+    ...(reason === undefined ? {} : { reason: reason as InterruptReason | "queued" }),
   }));
   return { runs, ...(cursor === undefined ? { done: true } : { next_cursor: cursor, done: false }) };
 }

@@ -128,8 +128,8 @@ export interface HistoryPage {
 export interface RunRow extends Omit<CatalogRow, "status" | "reason"> {
   /** What it is at. */
   readonly status: RunStatus;
-  /** Why it is interrupted, if it is. */
-  readonly reason?: InterruptReason;
+  /** Why it is interrupted, if it is, or that it waits for a permit. */
+  readonly reason?: InterruptReason | "queued";
 }
 
 /** A page of runs, newest created first. */

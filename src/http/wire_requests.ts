@@ -1,5 +1,7 @@
 /** What requests hold, as `wire.ts` says what travels. */
 
+import type { Priority } from "../model/flow.ts";
+
 /** How to start a run. */
 export interface StartRequest {
   /** A value that the workflow's schema takes. @default {} */
@@ -12,6 +14,8 @@ export interface StartRequest {
   readonly deadline?: number | string;
   /** The most super-steps. @default 10000 */
   readonly maxSteps?: number;
+  /** How urgent it is among runs that wait for the same permit. @default "normal" */
+  readonly priority?: Priority;
 }
 
 /** How to go on with a run. */

@@ -1,5 +1,6 @@
 import type { TaskContext } from "./context.ts";
 import type { Duration } from "./durations.ts";
+import type { CompiledFlow } from "./flow.ts";
 import type { VertexFailure } from "./failure.ts";
 import type { Schema } from "./schema.ts";
 import type { WaitDefinition } from "./wait.ts";
@@ -111,6 +112,8 @@ export interface CompiledGraph<S, I = unknown> {
   readonly vertices: ReadonlyMap<string, CompiledVertex<S>>;
   /** When workers start runs by themselves; no part of the version. */
   readonly schedules: readonly CompiledSchedule[];
+  /** What limits its runs, if anything does; no part of the version. */
+  readonly flow?: CompiledFlow;
 }
 
 /**

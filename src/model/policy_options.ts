@@ -6,7 +6,35 @@ import type {
   ScheduleOptions,
   TimeoutPolicy,
 } from "./definition.ts";
-import type { KnownOptions } from "./known_options.ts";
+import type { ConcurrencyOptions, FlowOptions, SingletonOptions, ThrottleOptions } from "./flow.ts";
+import { type KnownOptions, ON_OFF } from "./known_options.ts";
+
+/** The limits of a graph. */
+export const KNOWN_FLOW = {
+  concurrency: true,
+  throttle: true,
+  singleton: true,
+} satisfies KnownOptions<keyof FlowOptions>;
+
+/** The options of a concurrency limit. */
+export const KNOWN_CONCURRENCY = {
+  limit: true,
+  key: true,
+  holdWhileWaiting: ON_OFF,
+} satisfies KnownOptions<keyof ConcurrencyOptions>;
+
+/** The options of a throttle. */
+export const KNOWN_THROTTLE = {
+  limit: true,
+  per: true,
+  key: true,
+} satisfies KnownOptions<keyof ThrottleOptions>;
+
+/** The options of a singleton. */
+export const KNOWN_SINGLETON = {
+  key: true,
+  onConflict: ["skip", "queue", "cancel"],
+} satisfies KnownOptions<keyof SingletonOptions>;
 
 /** The options of a retry policy. */
 export const KNOWN_RETRY = {

@@ -1,3 +1,4 @@
+import type { Grant, Queued, RunFlow } from "./flow.ts";
 import { END } from "./ids.ts";
 
 /** Where a run stands. There is no "failed": a failed vertex leaves the run `interrupted`, ready to be resumed. */
@@ -60,6 +61,12 @@ export interface RunRecord {
   readonly parent?: RunParent;
   /** The execution that this run works for, and by which it is asked: see `caller` of `start`. */
   readonly caller?: RunCaller;
+  /** What limits it, where its workflow declares limits. */
+  readonly flow?: RunFlow;
+  /** The permits that it holds. */
+  readonly permits?: readonly Grant[];
+  /** What it waits for in a queue, while it does. Its status is `running` then. */
+  readonly queued?: Queued;
 }
 
 /** The execution of a vertex that started a run to work for it. */

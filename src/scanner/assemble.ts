@@ -13,6 +13,7 @@ import type { WorkflowClass } from "../decorators/mod.ts";
 import { BuildError, DuplicateVertexError, isSuperstepError, type SuperstepError } from "../errors.ts";
 import { GraphBuilder, type GraphEnds, type SingleVertex } from "../graph/mod.ts";
 import type { CompiledGraph, ScheduleOptions } from "../model/definition.ts";
+import type { FlowOptions } from "../model/flow.ts";
 import { compareIds } from "../model/ids.ts";
 import type { Schema } from "../model/schema.ts";
 import { policiesOf, undefinedGraph } from "./policies.ts";
@@ -51,6 +52,9 @@ export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
   for (const { expression, options } of readOwn(workflow, records.schedule) ?? []) {
     attempt(() => builder.addSchedule(expression, options as ScheduleOptions<I>));
   }
+
+  const limits = readOwn(workflow, records.flow);
+  if (limits !== undefined) attempt(() => builder.limit(limits as FlowOptions<S>));
 
   const claims = claimsById(readOwn(workflow, records.bound) ?? [], graphRecordOf(workflow));
   for (const [id, all] of claims) {

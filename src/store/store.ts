@@ -269,8 +269,10 @@ export interface CatalogRow {
   readonly graphVersion: string;
   /** What it is at. */
   readonly status: string;
-  /** Why it is interrupted, if it is. */
+  /** Why it is interrupted, if it is, or `queued`. */
   readonly reason?: string;
+  /** What it waits for in a queue, if it does. */
+  readonly queued?: string;
   /** Words by which it is found, sorted. */
   readonly tags: readonly string[];
   /** When it was started, in milliseconds since the epoch. */

@@ -13,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import { type ControlPlane, keyText } from "./control_plane.ts";
 import { DeadOwners } from "./dead_owners.ts";
 import { Scheduler, schedulesOf } from "./scheduler.ts";
+import { sweeping } from "./sweeping.ts";
 import { isPlaneOf, storePlane } from "./store_plane.ts";
 import { type ServedRunner, type Source, type Worker, WorkerLoops } from "./worker.ts";
 
@@ -114,10 +115,13 @@ export async function serve(options: ServeOptions): Promise<Worker> {
   const worker = new WorkerLoops({
     runners,
     sources,
-    loops: (schedules ? schedulesOf(runners.values()) : []).map(({ runner, schedule }) => {
-      const scheduler = new Scheduler(runner, schedule, runtime, logger);
-      return (stop) => scheduler.run(stop);
-    }),
+    loops: [
+      ...(schedules ? schedulesOf(runners.values()) : []).map(({ runner, schedule }) => {
+        const scheduler = new Scheduler(runner, schedule, runtime, logger);
+        return (stop: AbortSignal) => scheduler.run(stop);
+      }),
+      ...[...runners.values()].flatMap((runner) => sweeping(runner, runtime, logger)),
+    ],
     runtime,
     logger,
     concurrency,

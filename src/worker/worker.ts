@@ -2,6 +2,7 @@ import type { Hooks, Logger } from "../engine/events.ts";
 import { span, type SubmitOptions, type WorkOptions } from "../engine/options.ts";
 import { isLayoutFault, isSuperstepError, reasonOf } from "../errors.ts";
 import type { CompiledSchedule } from "../model/definition.ts";
+import type { CompiledFlow } from "../model/flow.ts";
 import type { Duration } from "../model/durations.ts";
 import type { RunRecord } from "../model/run.ts";
 import { crowded } from "../runtime/crowd.ts";
@@ -19,6 +20,7 @@ export interface ServedRunner {
     readonly id: string;
     readonly version: string;
     readonly schedules?: readonly CompiledSchedule[];
+    readonly flow?: CompiledFlow;
   };
   /** Where they are kept. */
   readonly store: Store;
@@ -26,6 +28,8 @@ export interface ServedRunner {
   claim(runId: string, options?: WorkOptions): Promise<{ result(): Promise<unknown> } | undefined>;
   /** As {@link Runner.status}. */
   status(runId: string): Promise<RunRecord>;
+  /** As {@link Runner.sweep}. */
+  sweep?(): Promise<void>;
   /** As {@link Runner.submit}. */
   submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
 }

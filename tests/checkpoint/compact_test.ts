@@ -21,6 +21,7 @@ const STORED = [
       "inputDigest",
       "caller",
       "waitSalt",
+      "flow",
     ],
   ],
   ["claimed", ["owner", "recovery", "maxSteps"]],
@@ -47,6 +48,9 @@ const STORED = [
   ["forked", ["parent", "form"]],
   ["updated", ["maps"]],
   ["returned", ["vertexId", "item", "posted", "slow"]],
+  ["queued", ["permit", "since", "until"]],
+  ["granted", ["permit", "n"]],
+  ["freed", ["permit", "n"]],
 ];
 
 test("the codes of events and the bits of their fields that are stored never change, and each has one (C2)", () => {

@@ -22,6 +22,11 @@ const WALL: Readonly<Record<string, string>> = {
   "src/engine/attempt.ts": "when a body was at work, for the record",
   "src/engine/outcomes.ts": "when a body was at work, for the record",
   "src/engine/claims.ts": "asks for wakes that are due",
+  "src/engine/starts.ts": "when a new run came, and when it is to begin",
+  "src/engine/flow/flow.ts": "since when runs wait, and when they may begin",
+  "src/engine/flow/displace.ts": "the numbers of a permit that is not counted yet",
+  "src/engine/flow/sweep.ts": "how old a count that nobody uses is",
+  "src/engine/flow/waiting.ts": "asks for wakes that are due",
   "src/engine/ownership.ts":
     "its own lease: the longer of what two clocks say, for one stands still while the machine sleeps",
   "src/checkpoint/log.ts": "when a record was made",
@@ -38,6 +43,7 @@ const WALL: Readonly<Record<string, string>> = {
 /** Who measures spans, and of what. */
 const SPANS: Readonly<Record<string, string>> = {
   "src/engine/attempt.ts": "timeouts, and what bodies used of them",
+  "src/engine/flow/sweep.ts": "how long a permit that others wait for has been as it is",
   "src/engine/quiet.ts": "how long a body has been quiet",
   "src/engine/operations/cancel.ts": "patience with an owner",
   "src/engine/owner_watch.ts": "the silence of owners",

@@ -71,7 +71,7 @@ test("equal submits and starts of one id or key are one run, from any process; o
   assert.equal(handle.runId, runId);
   const result = await lab.drive(handle.result());
   assert.deepEqual([result.status, lab.count("a"), lab.count("b")], ["completed", 1, 1]);
-  assert.deepEqual(await engines[0]!.submit(INPUT, key), { runId });
+  assert.deepEqual(await engines[0]!.submit(INPUT, key), { runId, created: false });
   assert.equal((await engines[0]!.status(runId)).status, "completed");
 });
 

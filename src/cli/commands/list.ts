@@ -34,8 +34,8 @@ export function addList(program: Command, cli: Cli): void {
         .choices(["running", "completed", "interrupted", "cancelled"]),
     )
     .addOption(
-      new Option("--reason <reason>", "only runs interrupted for this reason")
-        .choices(["halted", "errored", "awaiting", "sleeping"]),
+      new Option("--reason <reason>", "only runs interrupted for this reason, or queued")
+        .choices(["halted", "errored", "awaiting", "sleeping", "queued"]),
     )
     .option("--tag <word>", "only runs with this tag")
     .option("-n, --limit <n>", `at most n rows (default: ${TABLE_ROWS}; with --json all)`, wholeNumber);

@@ -1,6 +1,8 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { ArgumentError } from "../../errors.ts";
 import { defined } from "../../model/defined.ts";
 import type { Duration } from "../../model/durations.ts";
+import { PRIORITIES, type Priority } from "../../model/flow.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { readValue } from "../input.ts";
@@ -18,6 +20,8 @@ interface RunOptions extends CommonOptions, RunningOptions {
   readonly tag?: readonly string[];
   readonly deadline?: Duration | Date;
   readonly detach?: boolean;
+  readonly priority?: Priority;
+  readonly at?: Duration | Date;
   readonly provide?: string;
 }
 
@@ -32,6 +36,11 @@ export function addRun(program: Command, cli: Cli): void {
     .option("--key <key>", "an idempotency key: runs with one key and one input are one run")
     .option("--tag <word>", "a word by which list finds the run; may be repeated", several)
     .option("--deadline <time>", "when the run is cancelled if it is not over", durationOrDate)
+    .addOption(
+      new Option("--priority <class>", "how urgent it is among runs that wait for the same permit")
+        .choices([...PRIORITIES]),
+    )
+    .option("--at <time>", "with --detach: when it begins, at the earliest", durationOrDate)
     .option("-d, --detach", "store the run for a worker, see superstep serve, and end at once");
   addRunning(addDatabase(command)).action((sources: readonly string[], options: RunOptions) =>
     run(cli, sources, options)
@@ -39,7 +48,10 @@ export function addRun(program: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, sources: readonly string[], options: RunOptions): Promise<void> {
-  const { runId, key, tag, deadline } = options;
+  const { runId, key, tag, deadline, priority, at } = options;
+  if (at !== undefined && options.detach !== true) {
+    throw new ArgumentError("run", "--at is given without --detach; a run that begins later is for a worker");
+  }
   const input = options.input === undefined ? {} : await readValue(cli.io, options.input, "the input");
   const workflows = await Workflows.load(sources, options.provide);
   const workflow = workflows.pick(options.workflow);
@@ -47,9 +59,9 @@ async function run(cli: Cli, sources: readonly string[], options: RunOptions): P
     const runner = workflows.runner(workflow, store, cli);
     if (options.json !== true) workflows.noteArguments(workflow, cli);
     const { maxSteps } = options;
-    const how = defined({ runId, idempotencyKey: key, tags: tag, deadline });
+    const how = defined({ runId, idempotencyKey: key, tags: tag, deadline, priority });
     if (options.detach === true) {
-      const submitted = await runner.submit(input, defined({ ...how, maxSteps }));
+      const submitted = await runner.submit(input, defined({ ...how, maxSteps, at }));
       return cli.print(options.json === true ? jsonText(submitted) : submitted.runId);
     }
     const next = nextCommands(cli.io.env, sources, options.db);

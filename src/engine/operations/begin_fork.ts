@@ -19,7 +19,7 @@ export async function beginFork<S>(
 ): Promise<void> {
   const { runId, inputDigest, parent, caller } = checkpoint.run;
   try {
-    await log.begin(checkpoint, event, state, write);
+    await log.begin(checkpoint, [event], state, write);
   } catch (conflict) {
     if (!isSuperstepError(conflict, ...CONFLICTS)) throw conflict;
     const found = (await log.load(runId, { state: false }))?.checkpoint;

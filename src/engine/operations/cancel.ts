@@ -10,6 +10,7 @@ import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
 import type { Engine } from "../engine.ts";
 import { notify } from "../events.ts";
+import { passOn } from "../flow/gate.ts";
 import { resultsDue } from "../inbox.ts";
 import { checkedReason, checkedRunId } from "../options.ts";
 import { LEASE_MS } from "../owner_watch.ts";
@@ -79,7 +80,7 @@ async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Prom
       const former = await checkOwner(engine, cursor.checkpoint);
       return await record(engine, cursor, asked ?? reason, former);
     } catch (error) {
-      if (isSuperstepError(error, ...CONFLICTS)) continue;
+      if (isSuperstepError(error, ...CONFLICTS, "CELL_CONFLICT")) continue;
       if (!isSuperstepError(error, "RUN_BUSY")) throw error;
     }
     if (asked === undefined) await ask(engine, cursor.checkpoint, reason);
@@ -113,8 +114,20 @@ async function record<S>(
     ...resultsDue(before, mailbox.content, [], at),
     { type: "cancelled", reason },
   ];
-  const events = [...known, ...closings(evolve(before, known, revision + 1, at), () => true, "cancelled")];
-  const { checkpoint: after } = await revise(engine.log, cursor, at, events, { absent, stateless: true });
+  const limited = before.run.flow === undefined
+    ? undefined
+    : await engine.flow.leave(before.run, mailbox.content.granted ?? [], "over", at);
+  const events = [
+    ...known,
+    ...closings(evolve(before, known, revision + 1, at), () => true, "cancelled"),
+    ...limited?.events ?? [],
+  ];
+  const { checkpoint: after } = await revise(engine.log, cursor, at, events, {
+    absent,
+    stateless: true,
+    cells: limited?.cells,
+  });
+  if (limited !== undefined) await passOn(engine, limited.passOn);
   if (graphId === engine.graph.id) {
     for (const told of announcements(before, after, events)) notify(engine.hooks, engine.logger, told);
   }

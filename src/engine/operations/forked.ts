@@ -36,6 +36,7 @@ export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
   const ready = readied(source, target);
   const completed = ready.frontier.length === 0;
   const { graphId, graphVersion, step, maxSteps } = source.run;
+  const { singleton: _, ...flow } = source.run.flow ?? {};
   const executions = [...ready.executions.values()].map((x) => rekeyed(x, ready, target));
   return {
     ...ready,
@@ -56,6 +57,7 @@ export function forkOf(source: Checkpoint, target: ForkTarget): Checkpoint {
       ...(waitSalt === undefined ? {} : { waitSalt }),
       parent,
       ...(caller === undefined ? {} : { caller }),
+      ...(Object.keys(flow).length === 0 ? {} : { flow }),
     },
     phase: ready.phase === "routed" ? "routed" : "running",
     executions: new Map(executions.map((x) => [executionKey(x.vertexId, x.item), x])),

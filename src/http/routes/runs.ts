@@ -30,7 +30,10 @@ const start = createRoute({
     body: takes(StartRequest),
   },
   responses: {
-    200: { ...json(RunBody, "What the run came to, as it did so within `wait`"), headers: location },
+    200: {
+      ...json(RunBody, "What the run came to, as it did so within `wait`; or the live run of a singleton"),
+      headers: location,
+    },
     202: { ...json(RunRef, "The run goes on"), headers: location },
     ...fails(404, 408, 409, 413, 415, 422),
   },
@@ -63,8 +66,9 @@ export function runRoutes(api: Api) {
       const { version, wait } = c.req.valid("query");
       const runner = served.resolve(c.req.valid("param").graph_id, version);
       const key = c.req.valid("header")["idempotency-key"];
-      const run = await submit(api, runner, c.get("caller")!, key, defined(c.req.valid("json")));
+      const { run, skipped } = await submit(api, runner, c.get("caller")!, key, defined(c.req.valid("json")));
       const headers = { Location: locationOf(c, run.runId) };
+      if (skipped) return c.json(runBody(await runner.get(run.runId), sightOf(api, c)), 200, headers);
       // Whoever waits costs what a stream does: with too many of them the next one is answered at once.
       const ms = waiting < streams.limit ? waitOf(wait) : 0;
       if (ms > 0) waiting++;

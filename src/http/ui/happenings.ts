@@ -124,6 +124,14 @@ function tell(event: CheckpointEvent, link: Visit["link"]): unknown {
     }
     case "cancelled":
       return `cancelled: ${text("reason")}`;
+    case "queued":
+      return markup`waits for ${text("permit")}${
+        typeof event["until"] === "number" ? markup` until ${time(event["until"])}` : ""
+      }`;
+    case "granted":
+      return `got ${text("permit")} (${text("n")})`;
+    case "freed":
+      return `gave ${text("permit")} back (${text("n")})`;
     default:
       return type;
   }

@@ -16,7 +16,13 @@ interface RunFilter {
 }
 
 /** What a run may be at, and what the API is asked for. */
-const STANDS: Readonly<Record<string, { readonly status: RunStatus; readonly reason?: InterruptReason }>> = {
+const STANDS: Readonly<
+  Record<string, {
+    readonly status: RunStatus;
+    readonly reason?: InterruptReason | "queued";
+  }>
+> = {
+  queued: { status: "running", reason: "queued" },
   running: { status: "running" },
   awaiting: { status: "interrupted", reason: "awaiting" },
   sleeping: { status: "interrupted", reason: "sleeping" },

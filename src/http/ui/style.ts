@@ -92,7 +92,7 @@ p { margin: .5rem 0; }
 .badge { display: inline-block; padding: .05rem .6rem; border-radius: 99px; font-size: .8125rem; font-weight: 600; white-space: nowrap;
   color: var(--off); background: var(--off-fill); }
 .badge.running, .badge.pending { color: var(--running); background: var(--running-fill); }
-.badge.awaiting, .badge.sleeping, .badge.suspended { color: var(--waiting); background: var(--waiting-fill); }
+.badge.awaiting, .badge.queued, .badge.sleeping, .badge.suspended { color: var(--waiting); background: var(--waiting-fill); }
 .badge.backoff { color: var(--again); background: var(--again-fill); }
 .badge.completed, .badge.done { color: var(--done); background: var(--done-fill); }
 .badge.errored, .badge.halted, .badge.failed { color: var(--failed); background: var(--failed-fill); }

@@ -13,15 +13,24 @@ export function time(at: number): Html {
   return markup`<time datetime="${iso}">${iso.slice(0, 19).replace("T", " ")} UTC</time>`;
 }
 
-/** What a run is at, in one word. */
-function standOf(run: { readonly status: RunStatus; readonly reason?: InterruptReason }): string {
+interface Stand {
+  readonly status: RunStatus;
+  readonly reason?: InterruptReason | "queued";
+  readonly queued?: string | { readonly permit: string };
+}
+
+/** What a run is at, in one word where it is not queued. */
+function standOf(run: Stand): string {
+  if (run.queued !== undefined) {
+    return `queued for ${typeof run.queued === "string" ? run.queued : run.queued.permit}`;
+  }
   return run.status === "interrupted" ? run.reason ?? run.status : run.status;
 }
 
 /** What a run is at, as a coloured word. */
-export function badge(run: { readonly status: RunStatus; readonly reason?: InterruptReason }): Html {
+export function badge(run: Stand): Html {
   const stand = standOf(run);
-  return markup`<span class="badge ${stand}">${stand}</span>`;
+  return markup`<span class="badge ${run.queued === undefined ? stand : "queued"}">${stand}</span>`;
 }
 
 /** How a vertex stands, as a coloured word. */

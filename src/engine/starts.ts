@@ -1,0 +1,179 @@
+import type { EventOf } from "../checkpoint/records.ts";
+import { isSuperstepError, RevisionConflictError } from "../errors.ts";
+import type { Claims } from "./claims.ts";
+import type { Engine } from "./engine.ts";
+import { hooksOf } from "./events.ts";
+import { displace } from "./flow/displace.ts";
+import type { Admission } from "./flow/flow.ts";
+import { passOn } from "./flow/gate.ts";
+import { EventStream, type RunHandle } from "./handle.ts";
+import { checkOptions } from "./known.ts";
+import { cancelRun } from "./operations/cancel.ts";
+import { removeStale } from "./operations/remove_stale.ts";
+import { moment, settingsOf, type StartOptions, type SubmitOptions } from "./options.ts";
+import { prepareRun, sameRun } from "./prepare_run.ts";
+import type { RunResult } from "./result.ts";
+import { Work } from "./work.ts";
+
+/** What `submit` answers. */
+export interface Submitted {
+  /** The id of the run. */
+  readonly runId: string;
+  /** Whether this call made the run: false where it was there before, or a singleton was live. */
+  readonly created: boolean;
+  /** Whether it is another run, which was live under the key of a singleton. */
+  readonly skipped?: true;
+}
+
+/**
+ * The beginnings of runs.
+ *
+ * 1. A bad argument is refused before anything is written.
+ * 2. Where the graph has limits, the permits that a run gets, or its place in a queue, are written with its first record.
+ */
+export class Starts<S> {
+  readonly #engine: Engine<S>;
+  readonly #claims: Claims<S>;
+
+  constructor(engine: Engine<S>, claims: Claims<S>) {
+    this.#engine = engine;
+    this.#claims = claims;
+  }
+
+  async start(input: unknown, options: StartOptions): Promise<RunHandle<S>> {
+    checkOptions("start", options);
+    const { created, state } = prepareRun(this.#engine, "start", input, options);
+    const { runId } = created;
+    const settings = await this.#claims.located(settingsOf("start", options), created.caller);
+    const make = async (admission?: Admission) => {
+      if (admission?.queued === undefined) {
+        return await this.#claims.asOwner((owner) =>
+          Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state, admission)
+        );
+      }
+      await this.#store(created, state, options, admission);
+      return this.followed(runId, options, true);
+    };
+    return await this.#begin(created, true, make, (id) => this.followed(id, options));
+  }
+
+  async submit(input: unknown, options: SubmitOptions): Promise<Submitted> {
+    checkOptions("submit", options);
+    const { runtime } = this.#engine;
+    const at = options.at === undefined ? 0 : moment(options.at, runtime.now(), "submit", "at");
+    const { created, state } = prepareRun(this.#engine, "submit", input, options);
+    const { runId } = created;
+    const isLater = at > runtime.now();
+    const make = async (admission?: Admission): Promise<Submitted> => {
+      await this.#store(created, state, options, admission, isLater ? at : 0);
+      return { runId, created: true };
+    };
+    const submitted = await this.#begin<Submitted>(
+      created,
+      false,
+      make,
+      (id) => ({ runId: id, created: false, ...(id === runId ? {} : { skipped: true }) }),
+      isLater && created.flow?.singleton === undefined,
+    );
+    this.#engine.ownership.poke(submitted.runId);
+    return submitted;
+  }
+
+  /** The handle of a run that somebody else works on, or that waits for its turn. */
+  followed(runId: string, options: StartOptions, created = false): RunHandle<S> {
+    const stream = new EventStream();
+    const hooks = [...hooksOf(options.hooks), stream.hooks];
+    let result: Promise<RunResult<S>> | undefined;
+    const follow = () => {
+      result ??= this.#claims.follow(runId, { ...options, hooks }).finally(() => stream.end());
+      result.catch(() => {});
+      return result;
+    };
+    return {
+      runId,
+      created,
+      result: follow,
+      cancel: (reason) => cancelRun(this.#engine, runId, reason),
+      events: (reading) => {
+        void follow();
+        return stream.read(reading);
+      },
+    };
+  }
+
+  /** Stores a run that nobody is at work on. */
+  async #store(
+    created: EventOf<"created">,
+    state: S,
+    { signal }: SubmitOptions,
+    admission: Admission | undefined,
+    at = 0,
+  ): Promise<void> {
+    const { queued, events, cells } = admission ?? {};
+    const later = Math.min(queued?.until ?? Infinity, created.deadline ?? Infinity);
+    const wake = queued === undefined ? at : Number.isFinite(later) ? later : undefined;
+    await this.#engine.log.create(created, state, { wake, signal, cells }, events);
+  }
+
+  /** Makes a run, with what it gets or waits for where it has limits; or finds the one that it is. */
+  async #begin<T>(
+    created: EventOf<"created">,
+    begins: boolean,
+    make: (admission?: Admission) => Promise<T>,
+    known: (runId: string) => T,
+    unlimited = created.flow === undefined,
+  ): Promise<T> {
+    const { flow } = this.#engine;
+    for (;;) {
+      if (unlimited) {
+        try {
+          return await make();
+        } catch (error) {
+          if (await removeStale(this.#engine, created, error)) continue;
+          await sameRun(this.#engine, created, error);
+          return known(created.runId);
+        }
+      }
+      const end = await flow.turn(created);
+      let admission: Admission;
+      let made: T;
+      try {
+        const how = { begin: begins, isNew: true };
+        admission = await flow.admit(created, [], this.#engine.runtime.now(), how);
+        if (admission.live !== undefined) {
+          const live = await this.#live(created, admission.live);
+          if (live === undefined) continue;
+          return known(live);
+        }
+        made = await make(admission);
+      } catch (error) {
+        if (isSuperstepError(error, "CELL_CONFLICT")) continue;
+        await sameRun(this.#engine, created, error);
+        return known(created.runId);
+      } finally {
+        end();
+      }
+      await passOn(this.#engine, admission.passOn);
+      if (admission.displaces !== undefined) {
+        await displace(this.#engine, admission.displaces, {
+          runId: created.runId,
+          since: admission.queued!.since,
+        });
+      }
+      return made;
+    }
+  }
+
+  /** The run that a skipped start is answered with; `undefined` when it is gone and the permit is free after all. */
+  async #live(created: EventOf<"created">, live: string): Promise<string | undefined> {
+    const { log, flow } = this.#engine;
+    const { runId } = created;
+    if (await log.load(runId, { state: false }) !== undefined) {
+      await sameRun(this.#engine, created, new RevisionConflictError(runId, 1, 0));
+      return runId;
+    }
+    if (await log.load(live, { state: false }) !== undefined) return live;
+    await flow.forget(created.flow!.singleton!, live);
+    return undefined;
+  }
+}
