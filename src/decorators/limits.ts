@@ -46,8 +46,8 @@ export function Concurrency<X = unknown>(options: ConcurrencyOptions<X>): LimitA
 }
 
 /**
- * Lets at most `limit` runs of the workflow begin per key in any period of the length `per`. Others wait for their time, in
- * the order in which they came.
+ * Lets at most `limit` runs of the workflow begin per key in any period of the length `per`. Others wait for their time,
+ * whatever their priority.
  *
  * @example
  * ```ts

@@ -54,7 +54,7 @@ export class Starts<S> {
       await this.#store(created, state, options, admission);
       return this.followed(runId, options, true);
     };
-    return await this.#begin(created, true, make, (id) => this.followed(id, options));
+    return await this.#begin(created, "begun", make, (id) => this.followed(id, options));
   }
 
   async submit(input: unknown, options: SubmitOptions): Promise<Submitted> {
@@ -70,10 +70,9 @@ export class Starts<S> {
     };
     const submitted = await this.#begin<Submitted>(
       created,
-      false,
+      isLater ? "later" : "stored",
       make,
       (id) => ({ runId: id, created: false, ...(id === runId ? {} : { skipped: true }) }),
-      isLater && created.flow?.singleton === undefined,
     );
     this.#engine.ownership.poke(submitted.runId);
     return submitted;
@@ -118,14 +117,13 @@ export class Starts<S> {
   /** Makes a run, with what it gets or waits for where it has limits; or finds the one that it is. */
   async #begin<T>(
     created: EventOf<"created">,
-    begins: boolean,
+    how: "begun" | "stored" | "later",
     make: (admission?: Admission) => Promise<T>,
     known: (runId: string) => T,
-    unlimited = created.flow === undefined,
   ): Promise<T> {
     const { flow } = this.#engine;
     for (;;) {
-      if (unlimited) {
+      if (created.flow === undefined) {
         try {
           return await make();
         } catch (error) {
@@ -138,7 +136,6 @@ export class Starts<S> {
       let admission: Admission;
       let made: T;
       try {
-        const how = { begin: begins, isNew: true };
         admission = await flow.admit(created, [], this.#engine.runtime.now(), how);
         if (admission.live !== undefined) {
           const live = await this.#live(created, admission.live);

@@ -93,13 +93,14 @@ export class Flow {
    * Finds what a run needs to be at work, or what it has to wait for.
    *
    * @param granted the permits that it was given in its mailbox
-   * @param how `begin`: it is at work afterwards; `store`: it is stored for others; `isNew`: it has no record yet
+   * @param how `claimed`: it is at work afterwards, as one that is new and `begun`; a new one may also be `stored` for
+   *   others, or for `later`: then it needs no more than a place of its own
    */
   async admit(
     run: LimitedRun,
     granted: readonly Grant[],
     now: number,
-    how: { readonly begin: boolean; readonly isNew: boolean },
+    how: "claimed" | "begun" | "stored" | "later",
   ): Promise<Admission> {
     const { rules = {} } = this;
     const { runId, flow = {} } = run;
@@ -119,7 +120,7 @@ export class Flow {
     const wait = (count: SeenCount, isBehind: boolean) => {
       const { permit, version } = count;
       cells.push({ ...countName(permit), version });
-      const since = run.queued?.permit === permit ? run.queued.since : now;
+      const since = run.queued?.permit === permit ? run.queued.since : Math.floor(now);
       return done({ queued: { permit, since }, passOn: isBehind ? [permit] : [] });
     };
     const grant = (count: SeenCount, limit: number) => {
@@ -134,14 +135,16 @@ export class Flow {
       if (state !== "free") {
         const { onConflict } = rules.singleton;
         const { holder } = count;
-        if (how.isNew && onConflict === "skip" && holder !== undefined) return done({ live: holder });
+        const isNew = how !== "claimed";
+        if (isNew && onConflict === "skip" && holder !== undefined) return done({ live: holder });
         const admission = wait(count, state === "behind");
-        return how.isNew && onConflict === "cancel" ? { ...admission, displaces: singleton } : admission;
+        return isNew && onConflict === "cancel" ? { ...admission, displaces: singleton } : admission;
       }
       grant(count, 1);
     }
+    if (how === "later") return done();
     const begins = throttle !== undefined && rules.throttle !== undefined && run.startedAt === undefined
-      ? await this.#begin(throttle, rules.throttle, run, now)
+      ? await this.#begin(throttle, rules.throttle, run, how === "stored", now)
       : undefined;
     if (begins?.until !== undefined) {
       cells.push(begins.cell);
@@ -153,7 +156,7 @@ export class Flow {
         events.push({ type: "freed", ...made.freed });
         cells.push(...made.cells);
       }
-      const since = run.queued?.permit === permit ? run.queued.since : now;
+      const since = run.queued?.permit === permit ? run.queued.since : Math.floor(now);
       return done({ queued: { permit, since, until: begins.until }, passOn: given });
     }
     if (concurrency !== undefined && rules.concurrency !== undefined && !held.includes(concurrency)) {
@@ -162,7 +165,7 @@ export class Flow {
       if (state !== "free") return wait(count, state === "behind");
       grant(count, limit);
     }
-    if (begins !== undefined && how.begin) cells.push(begins.cell);
+    if (begins !== undefined) cells.push(begins.cell);
     return done();
   }
 
@@ -310,6 +313,7 @@ export class Flow {
     permit: string,
     { limit, perMs }: NonNullable<CompiledFlow["throttle"]>,
     { queued }: LimitedRun,
+    isStored: boolean,
     now: number,
   ): Promise<{ readonly until?: number; readonly cell: CellChange }> {
     const [cell] = await this.#store.cells.read([throttleName(permit)]);
@@ -319,9 +323,8 @@ export class Flow {
     const free = (times: readonly number[]) =>
       times.length < limit ? now : Math.max(now, Math.ceil(times.at(-limit)! + perMs));
     const all = [...begun, ...others].sort((a, b) => a - b);
-    const until = free(mine === undefined ? all : begun) <= now
-      ? undefined
-      : Math.max(free(begun), free(all));
+    const isFree = !isStored && free(mine === undefined ? all : begun) <= now;
+    const until = isFree ? undefined : Math.max(free(begun), free(all));
     const times = until === undefined
       ? { begun: [...begun, now].slice(-limit), planned: others }
       : { begun, planned: [...others, until].slice(-limit) };

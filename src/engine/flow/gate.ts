@@ -40,7 +40,7 @@ export async function gated<S>(
   const { checkpoint: { run }, mailbox: { content: { granted = [] } } } = cursor;
   if (claims && !facts.some((e) => e.type === "cancelled")) {
     return await inTurn(flow, run, async () => {
-      const admission = await flow.admit(run, granted, now, { begin: true, isNew: false });
+      const admission = await flow.admit(run, granted, now, "claimed");
       if (admission.queued !== undefined) {
         return gate(decide([...facts.filter((e) => e.type !== "claimed"), ...admission.events]), admission);
       }
