@@ -55,15 +55,30 @@ export function canonical(value: unknown, what: string): unknown {
   return walk.guard(value, () => walk.copy(value));
 }
 
+/** As {@link canonical}, for what comes from the store: values that were judged one by one may stand in one another there. */
+export function canonicalStored(value: unknown, what: string): unknown {
+  const walk = storedWalk(what);
+  return walk.guard(value, () => walk.copy(value));
+}
+
+/** A walk over what comes from the store. */
+export function storedWalk(what: string): Walk {
+  return new Walk(what, 2 * MAX_DEPTH, Infinity);
+}
+
 /** One validating walk over a value. Every object met is copied, canonical or not, so that nothing is shared. */
 export class Walk {
   readonly #path = new Path();
   readonly #what: string;
+  readonly #depth: number;
+  readonly #most: number;
   readonly #ancestors: object[] = [];
   #values = 0;
 
-  constructor(what: string) {
+  constructor(what: string, depth = MAX_DEPTH, most = MAX_VALUES) {
     this.#what = what;
+    this.#depth = depth;
+    this.#most = most;
   }
 
   /** Runs `work` on `value`, and turns whatever a hostile proxy throws into a refusal of the place that was looked at. */
@@ -110,11 +125,11 @@ export class Walk {
 
   /** Steps into `value`, which must not be inside itself. */
   enter(value: object): void {
-    if (++this.#values > MAX_VALUES) {
-      throw this.refusal("one value too many", `a stored value has at most ${MAX_VALUES} objects`);
+    if (++this.#values > this.#most) {
+      throw this.refusal("one value too many", `a stored value has at most ${this.#most} objects`);
     }
-    if (this.#ancestors.length >= MAX_DEPTH) {
-      throw this.refusal("nested too deeply", `a stored value has at most ${MAX_DEPTH} levels`);
+    if (this.#ancestors.length >= this.#depth) {
+      throw this.refusal("nested too deeply", `a stored value has at most ${this.#depth} levels`);
     }
     if (this.#ancestors.includes(value)) {
       throw this.refusal("a cycle", "an object cannot contain itself; store an id instead");

@@ -21,16 +21,22 @@ export { CodecError } from "./codec_error.ts";
 export interface Codec {
   /** A short name for messages. */
   readonly name: string;
-  /** The bytes of a value that consists of what the serialization table names. Nobody else uses the bytes. */
-  encode(value: unknown): Uint8Array;
+  /**
+   * The bytes of a value that consists of what the serialization table names. Nobody else uses the bytes.
+   *
+   * @param format The version that they carry. @default {@link FORMAT}
+   */
+  encode(value: unknown, format?: number): Uint8Array;
   /**
    * The value of bytes that may have been damaged or forged: an equal value with memory of its own, or a
    * {@link CodecError}, in bounded time and memory.
+   *
+   * @param newest The newest version that the caller knows. @default {@link FORMAT}
    */
-  decode(bytes: Uint8Array): unknown;
+  decode(bytes: Uint8Array, newest?: number): unknown;
 }
 
-/** The newest version of the format that this code reads and the one that it writes. */
+/** The version of the format of values. Records have later ones. */
 export const FORMAT = 1;
 
 const packr = new Packr({
@@ -58,7 +64,7 @@ const RECORD = 3;
 /** The default codec. */
 export const defaultCodec: Codec = {
   name: "msgpack",
-  encode(value) {
+  encode(value, format = FORMAT) {
     let packed: Packed;
     try {
       packed = packr.encode(wrap(value), REUSE_BUFFER_MODE | RESERVE_START_SPACE | 1) as unknown as Packed;
@@ -72,19 +78,19 @@ export const defaultCodec: Codec = {
     const { start, end } = packed;
     const bytes = slab.take(end - start);
     bytes.set(new Uint8Array(packed.buffer, packed.byteOffset + start, end - start));
-    bytes[0] = FORMAT;
+    bytes[0] = format;
     return bytes;
   },
-  decode(bytes) {
+  decode(bytes, newest = FORMAT) {
     const format = bytes[0];
     if (format === undefined) throw new CodecError("malformed", "there are no bytes");
-    if (format > FORMAT) {
+    if (format > newest) {
       throw new CodecError(
         "newer",
-        `the format is version ${format}, this code reads up to ${FORMAT}; upgrade superstep to read it`,
+        `the format is version ${format}, this code reads up to ${newest}; upgrade superstep to read it`,
       );
     }
-    if (format !== FORMAT) throw new CodecError("malformed", `there is no format version ${format}`);
+    if (format < FORMAT) throw new CodecError("malformed", `there is no format version ${format}`);
     const wrapped = scan(bytes, 1);
     try {
       // A plain view, whatever the store handed over: a Buffer would answer with Buffers.

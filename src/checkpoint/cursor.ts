@@ -1,9 +1,12 @@
 import type { Checkpoint } from "../model/checkpoint.ts";
+import type { RunRecord } from "../model/run.ts";
 import type { CellChange, ClosedWait, Position } from "../store/store.ts";
 import type { Patch } from "./delta.ts";
+import type { Ledger } from "./ledger.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Layout } from "./parts.ts";
 import type { RecordEvent } from "./records.ts";
+import type { Places } from "./view.ts";
 import type { LogRecord } from "./wire.ts";
 
 /** A run at a revision, with what is needed to append the next one. */
@@ -12,13 +15,23 @@ export interface Cursor<S> {
   readonly state: S;
   readonly position: Position;
   readonly mailbox: { readonly version: string | null; readonly content: Mailbox };
-  readonly layout: Layout | undefined;
-  readonly deltas: number;
-  readonly deltaBytes: number;
-  readonly snapshotBytes: number;
-  readonly snapshotRevision: number;
+  readonly written: Written;
   /** The schema completed the state when it was loaded: the next record writes it whole. */
   readonly isCompleted?: boolean;
+}
+
+/** What is stored of a run, as far as the next record depends on it. */
+export interface Written {
+  /** Where the state of the newest snapshot is; `undefined` when the run was loaded without it. */
+  readonly layout: Layout | undefined;
+  /** Where its executions are; `undefined` when they stand in the snapshot. */
+  readonly ledger: Ledger | undefined;
+  /** The records since that snapshot, and their bytes. */
+  readonly deltas: number;
+  readonly deltaBytes: number;
+  /** What it took to write the snapshot. */
+  readonly snapshotBytes: number;
+  readonly places: Places;
 }
 
 /** Who writes, and whom it replaces. */
@@ -54,8 +67,8 @@ export interface RecordWrite<S> extends Ownership {
 export interface LoadOptions {
   /** Whether the state is decoded. @default true */
   readonly state?: boolean;
-  /** Judges the checkpoint before the state is decoded. */
-  readonly verify?: (checkpoint: Checkpoint) => void | Promise<void>;
+  /** Judges which run it is before anything else of it is decoded. */
+  readonly verify?: (run: RunRecord) => void | Promise<void>;
   readonly signal?: AbortSignal;
 }
 

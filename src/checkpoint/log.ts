@@ -1,15 +1,12 @@
 import {
-  CheckpointDecodeError,
   CheckpointNotFoundError,
-  GraphRunMismatchError,
   isSuperstepError,
-  messageOf,
   RevisionConflictError,
   RunAbortedError,
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { Appended, AppendEntry, PartRef, Store, StoredRecord, Tail } from "../store/store.ts";
+import type { Appended, AppendEntry, Position, Store } from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
 import type {
   Cursor,
@@ -20,16 +17,17 @@ import type {
   Ownership,
   RecordWrite,
 } from "./cursor.ts";
-import { applyPatch } from "./delta.ts";
 import { evolve, firstCheckpoint } from "./evolve.ts";
 import { type AppendHints, appendHints } from "./hints.ts";
 import { indexChanges } from "./index_rows.ts";
-import { decodeMailbox, encodeMailbox, type Mailbox, mailboxAfter } from "./mailbox.ts";
-import { type Layout, partRefs, restore, snapshot } from "./parts.ts";
+import { decodeMailbox, encodeMailbox, mailboxAfter, noMailbox } from "./mailbox.ts";
+import { MAX_DELTAS, nextRecord } from "./next_record.ts";
 import type { EventOf, RecordEvent } from "./records.ts";
-import { decodeRecord, encodeRecord, type LogRecord } from "./wire.ts";
+import { type DecodedRecord, decodedRecords, Restorer } from "./restored.ts";
+import { viewOf } from "./wire.ts";
 
 export type { Cursor, RecordWrite } from "./cursor.ts";
+export { MAX_DELTAS } from "./next_record.ts";
 
 /**
  * The history of runs in a store: an append-only log of records, each a compare-and-append.
@@ -46,6 +44,7 @@ export class CheckpointLog<S> {
   readonly #codec: Codec;
   readonly #writer: string;
   readonly #hints: AppendHints;
+  readonly #restorer: Restorer<S>;
   #written = 0;
 
   constructor(store: Store, runtime: Runtime, codec: Codec = defaultCodec) {
@@ -53,6 +52,7 @@ export class CheckpointLog<S> {
     this.#runtime = runtime;
     this.#codec = codec;
     this.#hints = appendHints(store);
+    this.#restorer = new Restorer(store, codec);
     // Twelve digits of chance tell the writers of one revision apart, and every record holds them.
     this.#writer = runtime.uuid().slice(-12);
   }
@@ -61,7 +61,7 @@ export class CheckpointLog<S> {
   async load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
     const tail = await this.#store.tail(runId, options);
     if (tail === undefined) return undefined;
-    return await this.#restored(runId, tail, this.#decoded(runId, tail.records), options);
+    return await this.#restorer.run(runId, tail, decodedRecords(runId, tail.records, this.#codec), options);
   }
 
   /**
@@ -73,63 +73,26 @@ export class CheckpointLog<S> {
     const { head, mailbox } = await this.#store.inspect(runId, revision, undefined, options);
     if (head === null) return undefined;
     if (revision > head.position.revision) throw new CheckpointNotFoundError(runId, revision);
-    const from = Math.max(0, revision - MAX_DELTAS - 1);
-    const found = await this.#store.range(runId, from, revision - from + 1, options);
-    const first = found[0]?.revision;
-    if (first === undefined || first > revision) throw new CheckpointNotFoundError(runId, revision, first);
-    const records = this.#decoded(runId, found.slice(0, revision - first + 1));
-    const base = records.findLastIndex((r) => r.snapshot !== undefined);
+    const records = await this.#upTo(runId, revision, options);
     // What the mailbox holds now came after every revision but the newest.
     const newest = revision === head.position.revision;
     const tail = { position: { ...head.position, revision }, mailbox: newest ? mailbox : null };
-    return await this.#restored(runId, tail, records.slice(Math.max(0, base)), options);
+    return await this.#restorer.run(runId, tail, records, options);
   }
 
-  #decoded(runId: string, records: readonly StoredRecord[]): readonly DecodedRecord[] {
-    return inSequence(runId, records).map((r) => ({
-      ...r,
-      ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
-    }));
-  }
-
-  /** The run that a snapshot and the records after it come to. */
-  async #restored(
-    runId: string,
-    tail: Pick<Tail, "position" | "mailbox">,
-    [base, ...deltas]: readonly DecodedRecord[],
-    options: LoadOptions,
-  ): Promise<Cursor<S>> {
-    if (base?.snapshot === undefined) {
-      throw new CheckpointDecodeError(runId, "Record", "its history does not begin with a snapshot");
-    }
-    const checkpoint = deltas.reduce(
-      (c, r) => evolve(c, r.events, r.revision, r.at),
-      base.snapshot.checkpoint,
-    );
-    if (checkpoint.run.revision !== tail.position.revision) {
-      throw new CheckpointDecodeError(runId, "Record", `revision ${checkpoint.run.revision + 1} is missing`);
-    }
-    if (checkpoint.run.runId !== runId) throw new GraphRunMismatchError(runId, checkpoint.run.runId);
-    await options.verify?.(checkpoint);
-    const mailbox = tail.mailbox === null
-      ? noMailbox(checkpoint.run.graphVersion)
-      : { version: tail.mailbox.version, content: decodeMailbox(tail.mailbox.value, this.#codec, runId) };
-    const cursor: Cursor<S> = {
-      checkpoint,
-      position: tail.position,
-      mailbox,
-      state: undefined as S,
-      layout: undefined,
-      deltas: deltas.length,
-      deltaBytes: deltas.reduce((sum, r) => sum + r.bytes.byteLength, 0),
-      snapshotBytes: base.bytes.byteLength,
-      snapshotRevision: base.revision,
-    };
-    if (options.state === false) return cursor;
-    return {
-      ...cursor,
-      ...await this.#state(runId, tail.position.epoch, base.snapshot.table, deltas, options),
-    };
+  /** The snapshot that a revision needs, and the records from there to it. */
+  async #upTo(runId: string, revision: number, options: LoadOptions): Promise<readonly DecodedRecord[]> {
+    const found = await this.#store.range(runId, revision, 1, options);
+    const [last] = decodedRecords(runId, found, this.#codec);
+    if (last?.revision !== revision) throw new CheckpointNotFoundError(runId, revision, last?.revision);
+    if (last.snapshot !== undefined) return [last];
+    // Records of earlier code do not say where their snapshot is.
+    const from = viewOf(last, revision)?.snapshot ?? Math.max(0, revision - MAX_DELTAS - 1);
+    const earlier = await this.#store.range(runId, from, revision - from, options);
+    const before = decodedRecords(runId, earlier, this.#codec);
+    const first = before[0]?.revision;
+    if (first === undefined || first >= revision) throw new CheckpointNotFoundError(runId, revision, first);
+    return [...before.slice(Math.max(0, before.findLastIndex((r) => r.snapshot !== undefined))), last];
   }
 
   /** Appends revision 0. */
@@ -222,11 +185,15 @@ export class CheckpointLog<S> {
     signal?: AbortSignal,
   ): Promise<readonly HistoryRecord[]> {
     const records = await this.#store.range(runId, from, limit, signal === undefined ? {} : { signal });
-    return inSequence(runId, records).map((r) => ({
-      revision: r.revision,
-      bytes: r.bytes.byteLength,
-      ...decodeRecord(r.bytes, r.revision, runId, this.#codec),
+    return decodedRecords(runId, records, this.#codec).map(({ bytes, ...r }) => ({
+      ...r,
+      bytes: bytes.byteLength,
     }));
+  }
+
+  /** Where the head of a run is, or `undefined` for an unknown one. */
+  async head(runId: string): Promise<Position | undefined> {
+    return (await this.#store.inspect(runId, 0, undefined)).head?.position;
   }
 
   #nextId(): string {
@@ -237,15 +204,15 @@ export class CheckpointLog<S> {
     const { checkpoint, events, next } = write;
     const { run } = checkpoint;
     const state = next === undefined ? before!.state : next.state;
-    const draft = this.#draft(before, write, state);
+    const { bytes, parts, written } = nextRecord(before, write, state, this.#codec);
     const mailbox = mailboxAfter(before, checkpoint, write);
     const version = before?.mailbox.version ?? null;
     const entry: AppendEntry = {
       appendId: this.#nextId(),
       at: before?.position ?? null,
-      record: draft.bytes,
-      parts: draft.parts,
-      snapshot: draft.snapshotRevision,
+      record: bytes,
+      parts,
+      snapshot: written.places.snapshot,
       writer: write.writer,
       absent: write.absent,
       owner: run.owner ?? null,
@@ -262,44 +229,7 @@ export class CheckpointLog<S> {
       mailbox: mailbox === undefined
         ? before?.mailbox ?? noMailbox(run.graphVersion)
         : { version: appended.mailbox ?? null, content: mailbox },
-      layout: draft.layout,
-      deltas: draft.deltas,
-      deltaBytes: draft.deltaBytes,
-      snapshotBytes: draft.snapshotBytes,
-      snapshotRevision: draft.snapshotRevision,
-    };
-  }
-
-  #draft(before: Cursor<S> | undefined, write: RecordWrite<S>, state: S): Draft {
-    const { checkpoint, events, next, callers } = write;
-    const { revision, updatedAt: at } = checkpoint.run;
-    if (before !== undefined && (before.isCompleted !== true || write.stateless === true)) {
-      const patch = next?.patch;
-      const record: LogRecord = patch === undefined
-        ? { at, events, callers }
-        : { at, events, callers, patch };
-      const bytes = encodeRecord(record, this.#codec);
-      const deltas = before.deltas + 1;
-      const deltaBytes = before.deltaBytes + bytes.byteLength;
-      const boundary = checkpoint.phase === "routed" || before.checkpoint.run.status === "interrupted";
-      const worthIt = deltaBytes >= Math.max(MIN_SNAPSHOT, before.snapshotBytes);
-      const due = boundary && deltas > 1 && (worthIt || deltas >= USUAL_DELTAS);
-      if (write.stateless === true || (deltas < MAX_DELTAS && !due)) {
-        const { layout, snapshotBytes, snapshotRevision } = before;
-        return { bytes, parts: NO_PARTS, layout, deltas, deltaBytes, snapshotBytes, snapshotRevision };
-      }
-    }
-    const shot = snapshot(state, revision, before?.layout, this.#codec);
-    const record: LogRecord = { at, events, callers, snapshot: { checkpoint, table: shot.table } };
-    const bytes = encodeRecord(record, this.#codec);
-    return {
-      bytes,
-      parts: shot.parts,
-      layout: shot.layout,
-      deltas: 0,
-      deltaBytes: 0,
-      snapshotBytes: bytes.byteLength + shot.newBytes,
-      snapshotRevision: revision,
+      written,
     };
   }
 
@@ -329,72 +259,6 @@ export class CheckpointLog<S> {
       }
     }
   }
-
-  async #state(
-    runId: string,
-    epoch: string,
-    table: unknown,
-    deltas: readonly LogRecord[],
-    options: LoadOptions,
-  ): Promise<{ state: S; layout: Layout | undefined }> {
-    try {
-      const refs = partRefs(table);
-      const bytes = refs.length === 0 ? [] : await this.#store.parts(runId, epoch, refs, options);
-      const parts = new Map(refs.map((ref, i) => [partKey(ref), bytes[i]!]));
-      const base = restore(table, parts, this.#codec);
-      const state = deltas.reduce(
-        (value, r) => (r.patch === undefined ? value : applyPatch(value, r.patch)),
-        base.value as S,
-      );
-      return { state, layout: base.layout };
-    } catch (cause) {
-      if (isSuperstepError(cause, "STORE")) throw cause;
-      throw new CheckpointDecodeError(runId, "State", messageOf(cause), { cause });
-    }
-  }
 }
-
-/** The most records that loading reads after a snapshot. */
-export const MAX_DELTAS = 256;
-
-/** After this many records the next boundary writes a snapshot, however small they are. */
-const USUAL_DELTAS = 64;
-
-/** Below this many bytes of records a new snapshot is not worth its own. */
-const MIN_SNAPSHOT = 16_384;
 
 const MAX_DOUBTS = 3;
-
-const NO_PARTS: readonly Uint8Array[] = [];
-
-/** The records, of which none may be missing, doubled or out of place. */
-function inSequence(runId: string, records: readonly StoredRecord[]): readonly StoredRecord[] {
-  for (const [i, { revision }] of records.entries()) {
-    const expected = records[0]!.revision + i;
-    if (revision === expected) continue;
-    throw new CheckpointDecodeError(
-      runId,
-      "Record",
-      `revision ${revision} is stored where ${expected} belongs`,
-    );
-  }
-  return records;
-}
-
-function noMailbox(graphVersion: string): { readonly version: null; readonly content: Mailbox } {
-  return { version: null, content: { graphVersion, answers: [] } };
-}
-
-type DecodedRecord = StoredRecord & LogRecord;
-
-interface Draft {
-  readonly bytes: Uint8Array;
-  readonly parts: readonly Uint8Array[];
-  readonly layout: Layout | undefined;
-  readonly deltas: number;
-  readonly deltaBytes: number;
-  readonly snapshotBytes: number;
-  readonly snapshotRevision: number;
-}
-
-const partKey = (ref: PartRef) => `${ref.revision}/${ref.index}`;

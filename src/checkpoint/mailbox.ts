@@ -73,6 +73,11 @@ const shape = z.object({
   granted: z.array(z.object({ permit: z.string(), n: z.number() })).exactOptional(),
 });
 
+/** The mailbox of a run that has none. */
+export function noMailbox(graphVersion: string): { readonly version: null; readonly content: Mailbox } {
+  return { version: null, content: { graphVersion, answers: [] } };
+}
+
 /** The bytes of a mailbox. */
 export function encodeMailbox(mailbox: Mailbox, codec: Codec): Uint8Array {
   return codec.encode(mailbox);

@@ -7,14 +7,18 @@
  * 2. Whether a group is the same is decided by identity, which canonical values make exact: what has not been
  *    replaced is the same object.
  * 3. A group that is not full is rewritten when entries join it, so a growing list rewrites its last group only.
+ * 4. Where groups would be rewritten for the sake of a few entries, the change since the last snapshot is written in their
+ *    place, as a part that is applied to the groups as they are stored; until changes have come to twice those groups.
  */
 
 import type { PartRef } from "../store/store.ts";
 import type { Codec } from "./codec.ts";
+import { between } from "./delta.ts";
 import { type Container, type Entries, entriesOf } from "./entries.ts";
 import { sizeOf } from "./marks.ts";
 import { kindOf } from "./kinds.ts";
-import { encodeTable, type Group, type Node, readTable } from "./table.ts";
+import { applyPatch, type Patch } from "./patch.ts";
+import { encodeTable, type Group, type Node, patchRefs, readTable, withPatches } from "./table.ts";
 
 export { partRefs } from "./table.ts";
 
@@ -26,17 +30,27 @@ const LARGE = 4 * 1024;
 const FULL = 8 * 1024;
 /** A container up to this size is written as one part. */
 const WHOLE = 12 * 1024;
+/** So many changes are applied to groups when a snapshot is loaded, at most. */
+const MOST_PATCHES = 64;
 
 /** Where everything of a snapshot is stored, kept in memory for the next one. */
-export type Layout = Node;
+export interface Layout {
+  /** What the table without the changes stands for. */
+  readonly root: Node;
+  /** What it stands for with them. */
+  readonly value: unknown;
+  /** The parts that hold the changes, in order, and how many bytes these are. */
+  readonly patches: readonly PartRef[];
+  readonly patchBytes: number;
+}
 
-/** A state ready to be appended. */
+/** A value ready to be appended. */
 interface Snapshot {
   /** Goes into the record; the codec can encode it. */
   readonly table: unknown;
   /** The parts of this revision, by index. */
   readonly parts: Uint8Array[];
-  /** The bytes of the new parts together. */
+  /** The bytes of the parts that are new. */
   readonly newBytes: number;
   readonly layout: Layout;
 }
@@ -45,17 +59,44 @@ interface Snapshot {
  * Lays out a canonical value for revision `revision`.
  *
  * @param previous The layout of an earlier snapshot of the same run, whose parts are still stored.
+ * @param parts What the revision stores already; what is new is added.
  */
 export function snapshot(
   value: unknown,
   revision: number,
   previous: Layout | undefined,
   codec: Codec,
+  parts: Uint8Array[] = [],
 ): Snapshot {
-  const parts: Uint8Array[] = [];
-  const layout = new Writer(revision, codec, parts).root(value, previous);
-  const newBytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
-  return { table: encodeTable(layout), parts, newBytes, layout };
+  const before = parts.length;
+  const layout = laidOut(value, revision, previous, codec, parts);
+  let newBytes = 0;
+  for (let i = before; i < parts.length; i++) newBytes += parts[i]!.byteLength;
+  return { table: withPatches(encodeTable(layout.root), layout.patches), parts, newBytes, layout };
+}
+
+function laidOut(
+  value: unknown,
+  revision: number,
+  previous: Layout | undefined,
+  codec: Codec,
+  parts: Uint8Array[],
+): Layout {
+  if (previous !== undefined && Object.is(previous.value, value)) return previous;
+  const writer = new Writer(revision, parts.length);
+  const root = writer.root(value, previous?.root);
+  if (previous !== undefined && writer.bytes > FULL && previous.patches.length < MOST_PATCHES) {
+    const { patch } = between(previous.value, value);
+    if (patch === undefined) return previous;
+    const bytes = codec.encode(patch);
+    const patchBytes = previous.patchBytes + bytes.byteLength;
+    if (writer.bytes > 1.25 * bytes.byteLength + FULL && writer.bytes > patchBytes / 2) {
+      const patches = [...previous.patches, { revision, index: parts.push(bytes) - 1 }];
+      return { root: previous.root, value, patches, patchBytes };
+    }
+  }
+  for (const part of writer.parts) parts.push(codec.encode(part));
+  return { root, value, patches: [], patchBytes: 0 };
 }
 
 /**
@@ -69,12 +110,24 @@ export function restore(
   parts: ReadonlyMap<string, Uint8Array>,
   codec: Codec,
 ): { readonly value: unknown; readonly layout: Layout } {
-  const layout = readTable(table, parts, codec);
-  return { value: layout.value, layout };
+  const root = readTable(table, parts, codec);
+  const patches = patchRefs(table);
+  let value = root.value;
+  let patchBytes = 0;
+  for (const { revision, index } of patches) {
+    const bytes = parts.get(`${revision}/${index}`)!;
+    value = applyPatch(value, codec.decode(bytes) as Patch);
+    patchBytes += bytes.byteLength;
+  }
+  return { value, layout: { root, value, patches, patchBytes } };
 }
 
+/** Lays a value out, and gathers the parts that this takes. */
 class Writer {
-  constructor(readonly revision: number, readonly codec: Codec, readonly parts: Uint8Array[]) {}
+  readonly parts: unknown[] = [];
+  bytes = 0;
+
+  constructor(readonly revision: number, readonly first: number) {}
 
   root(value: unknown, old: Node | undefined): Node {
     if (old !== undefined && Object.is(old.value, value)) return old;
@@ -88,7 +141,7 @@ class Writer {
     const size = sizeOf(value);
     if (size <= INLINE) return { type: "inline", value };
     const kind = containerKind(value);
-    if (kind === undefined || size <= WHOLE) return { type: "part", value, ref: this.#write(value) };
+    if (kind === undefined || size <= WHOLE) return { type: "part", value, ref: this.#write(value, size) };
     return this.#split(value as object, kind, old, LARGE);
   }
 
@@ -103,7 +156,13 @@ class Writer {
       const count = end - start;
       if (count === 0) return;
       if (size <= INLINE) groups.push({ type: "inline", start, count });
-      else groups.push({ type: "part", start, count, size, ref: this.#write(entries.flat(start, count)) });
+      else {groups.push({
+          type: "part",
+          start,
+          count,
+          size,
+          ref: this.#write(entries.flat(start, count), size),
+        });}
     };
 
     for (let i = 0; i < entries.length;) {
@@ -134,9 +193,9 @@ class Writer {
     return { type: "split", value, kind, entries, groups };
   }
 
-  #write(value: unknown): PartRef {
-    const index = this.parts.push(this.codec.encode(value)) - 1;
-    return { revision: this.revision, index };
+  #write(value: unknown, size: number): PartRef {
+    this.bytes += size;
+    return { revision: this.revision, index: this.first + this.parts.push(value) - 1 };
   }
 }
 

@@ -1,4 +1,4 @@
-import { Walk } from "./canonical.ts";
+import { storedWalk, type Walk } from "./canonical.ts";
 import { CodecError } from "./codec_error.ts";
 import { isKind } from "./kinds.ts";
 import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
@@ -37,7 +37,7 @@ export type Patch =
  * @throws {CodecError | SerializationError} When it does not fit the value.
  */
 export function applyPatch<S>(prev: S, patch: Patch): S {
-  const walk = new Walk("a stored patch");
+  const walk = storedWalk("a stored patch");
   return walk.guard(patch, () => apply(walk, prev, patch)) as S;
 }
 

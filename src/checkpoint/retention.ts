@@ -1,9 +1,9 @@
 import { CheckpointDecodeError, CheckpointNotFoundError, messageOf } from "../errors.ts";
 import type { PartRef, Store } from "../store/store.ts";
 import { type Codec, defaultCodec } from "./codec.ts";
-import { MAX_DELTAS } from "./log.ts";
+import { MAX_DELTAS } from "./next_record.ts";
 import { partRefs } from "./parts.ts";
-import { decodeRecord } from "./wire.ts";
+import { decodeRecord, type StoredSnapshot } from "./wire.ts";
 
 /**
  * Cuts the beginning of a history off, at the newest snapshot that leaves at least `lastN` records; answers the first
@@ -32,16 +32,16 @@ export async function retainLast(
     const { snapshot } = decodeRecord(record.bytes, record.revision, runId, codec);
     if (snapshot === undefined) continue;
     const before = record.revision;
-    const keep = referredTo(snapshot.table, runId).filter((ref) => ref.revision < before);
+    const keep = referredTo(snapshot, runId).filter((ref) => ref.revision < before);
     await store.trim(runId, { epoch, before, keep });
     return before;
   }
   return first;
 }
 
-function referredTo(table: unknown, runId: string): readonly PartRef[] {
+function referredTo({ table, ledger }: StoredSnapshot, runId: string): readonly PartRef[] {
   try {
-    return partRefs(table);
+    return [...partRefs(table), ...(ledger === undefined ? [] : partRefs(ledger))];
   } catch (cause) {
     throw new CheckpointDecodeError(runId, "State", messageOf(cause), { cause });
   }

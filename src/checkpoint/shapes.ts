@@ -236,12 +236,15 @@ const run = z.object({
   queued: z.object(queued).exactOptional(),
 });
 
+/** What a ledger holds. */
+export const growingShape = z.object({ executions: z.map(z.string(), execution), path: z.array(z.string()) });
+
 /** A checkpoint as a snapshot record holds it. */
 const checkpointShape = z.object({
   run,
   phase: z.enum(["routed", "running", "paused", "halted"]),
   frontier: z.array(z.string()),
-  executions: z.map(z.string(), execution),
+  executions: growingShape.shape.executions,
   maps: z.map(z.string(), z.object({ count, digest: z.string() })),
   routes: z.array(route),
   arrivals,
@@ -249,7 +252,7 @@ const checkpointShape = z.object({
   finishRan: z.boolean(),
   nextStep: count,
   folded: z.boolean(),
-  path: z.array(z.string()),
+  path: growingShape.shape.path,
 });
 
 /** One record. Exactly one of `patch` and `snapshot` is present when the record changes the state. */
@@ -258,5 +261,7 @@ export const recordShape = z.object({
   events: z.array(eventShape),
   callers: z.array(z.int().min(-1)).exactOptional(),
   patch: z.unknown().exactOptional(),
-  snapshot: z.object({ checkpoint: checkpointShape, table: z.unknown() }).exactOptional(),
+  view: z.array(count).exactOptional(),
+  snapshot: z.object({ checkpoint: checkpointShape, table: z.unknown(), ledger: z.unknown().exactOptional() })
+    .exactOptional(),
 });

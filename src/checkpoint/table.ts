@@ -1,7 +1,7 @@
 /** How the layout of a snapshot is written into its record, and read back from bytes that are not trusted. */
 
 import type { PartRef } from "../store/store.ts";
-import { canonical } from "./canonical.ts";
+import { canonicalStored } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
 import { CodecError } from "./codec_error.ts";
 import { type Container, containerOf, type Entries, entriesOf } from "./entries.ts";
@@ -35,8 +35,10 @@ const INLINE = 0;
 const PART = 1;
 const NODE = 2;
 const KINDS: readonly Container[] = ["object", "array", "map", "set"];
-/** A node with this tag and above is split; what is left is its kind. */
+/** A node with one of these tags is split; what is left is its kind. */
 const SPLIT = 2;
+/** Changes come after the node. */
+const PATCHED = 6;
 
 /**
  * A node as plain data: `[0, value]`, `[1, revision, index]`, or `[2 + kind, groups]`. A group: `[0, entries]`,
@@ -66,6 +68,23 @@ function encodeGroup(group: Group, entries: Entries): unknown {
   }
 }
 
+/** A table with changes to be applied to what it stands for, in order: `[6, node, [[1, revision, index], …]]`. */
+export function withPatches(table: unknown, patches: readonly PartRef[]): unknown {
+  if (patches.length === 0) return table;
+  return [PATCHED, table, patches.map(({ revision, index }) => [PART, revision, index])];
+}
+
+/** The parts that hold the changes of a table, in order. */
+export function patchRefs(table: unknown): PartRef[] {
+  const [tag, , patches] = list(table);
+  return tag === PATCHED ? list(patches).map((item) => refOf(list(item))) : [];
+}
+
+function unpatched(table: unknown): unknown {
+  const [tag, node] = list(table);
+  return tag === PATCHED ? node : table;
+}
+
 /**
  * Every part that a table refers to, each once.
  *
@@ -75,40 +94,40 @@ function encodeGroup(group: Group, entries: Entries): unknown {
 export function partRefs(table: unknown): PartRef[] {
   const refs = new Map<string, PartRef>();
 
-  const part = (item: readonly unknown[]): void => {
-    const ref = refOf(item);
+  const part = (ref: PartRef): void => {
     if (refs.has(keyOf(ref))) throw malformed(`part ${keyOf(ref)} stands in it twice`);
     refs.set(keyOf(ref), ref);
   };
   const visit = (node: unknown): void => {
     const item = list(node);
-    if (item[0] === PART) return part(item);
+    if (item[0] === PART) return part(refOf(item));
     if (item[0] === INLINE) return;
     kindOfTag(item[0]);
     for (const encoded of list(item[1])) {
       const group = list(encoded);
-      if (group[0] === PART) part(group);
+      if (group[0] === PART) part(refOf(group));
       else if (group[0] === NODE) visit(group[1]);
       else if (group[0] !== INLINE) throw malformed("a group has an unknown tag");
     }
   };
 
-  visit(table);
+  visit(unpatched(table));
+  patchRefs(table).forEach(part);
   return [...refs.values()];
 }
 
-/** The layout that a table describes, its values read from the parts. */
+/** The layout that a table describes without its changes, its values read from the parts. */
 export function readTable(table: unknown, parts: ReadonlyMap<string, Uint8Array>, codec: Codec): Node {
   partRefs(table);
 
   const read = (ref: PartRef): unknown => {
     const bytes = parts.get(keyOf(ref));
     if (bytes === undefined) throw malformed(`part ${keyOf(ref)} is missing`);
-    return canonical(codec.decode(bytes), `part ${keyOf(ref)}`);
+    return canonicalStored(codec.decode(bytes), `part ${keyOf(ref)}`);
   };
   const node = (encoded: unknown): Node => {
     const item = list(encoded);
-    if (item[0] === INLINE) return { type: "inline", value: canonical(item[1], "a snapshot") };
+    if (item[0] === INLINE) return { type: "inline", value: canonicalStored(item[1], "a snapshot") };
     if (item[0] === PART) {
       const ref = refOf(item);
       return { type: "part", value: read(ref), ref };
@@ -130,7 +149,7 @@ export function readTable(table: unknown, parts: ReadonlyMap<string, Uint8Array>
       const group = list(item);
       if (group[0] === NODE) {
         const inner = node(group[1]);
-        take(keyed ? [canonical(group[2], "a snapshot"), inner.value] : [inner.value]);
+        take(keyed ? [canonicalStored(group[2], "a snapshot"), inner.value] : [inner.value]);
         groups.push({ type: "node", start, count: 1, node: inner });
         start++;
       } else if (group[0] === PART) {
@@ -140,7 +159,7 @@ export function readTable(table: unknown, parts: ReadonlyMap<string, Uint8Array>
         groups.push({ type: "part", start, count, size: sizeOf(entries), ref });
         start += count;
       } else {
-        const count = take(canonical(group[1], "a snapshot"));
+        const count = take(canonicalStored(group[1], "a snapshot"));
         groups.push({ type: "inline", start, count });
         start += count;
       }
@@ -151,7 +170,7 @@ export function readTable(table: unknown, parts: ReadonlyMap<string, Uint8Array>
     return { type: "split", value, kind, entries, groups };
   };
 
-  return node(table);
+  return node(unpatched(table));
 }
 
 function keyOf(ref: PartRef): string {

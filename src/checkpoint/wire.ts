@@ -6,7 +6,8 @@ import type { Codec } from "./codec.ts";
 import { packEvent, unpackEvent } from "./compact.ts";
 import type { Patch } from "./delta.ts";
 import type { RecordEvent } from "./records.ts";
-import { recordShape } from "./shapes.ts";
+import { growingShape, recordShape } from "./shapes.ts";
+import { unpackView, type View } from "./view.ts";
 
 /** One record of a run's history. */
 export interface LogRecord {
@@ -19,26 +20,44 @@ export interface LogRecord {
   readonly callers?: readonly number[] | undefined;
   /** What the record changes in the state, unless a snapshot holds it. */
   readonly patch?: Patch;
+  /** What the run was after the record, unless a snapshot says so. */
+  readonly view?: readonly number[];
   /** The whole run as of this record. */
-  readonly snapshot?: { readonly checkpoint: Checkpoint; readonly table: unknown };
+  readonly snapshot?: StoredSnapshot;
 }
+
+/** What a snapshot record holds. */
+export interface StoredSnapshot {
+  readonly checkpoint: Checkpoint;
+  /** The table of the state. */
+  readonly table: unknown;
+  /** The table of the executions and the path; without one they stand in the checkpoint. */
+  readonly ledger?: unknown;
+}
+
+/** The version of the format of records with a ledger, which earlier code does not know; all others have that of values. */
+export const LEDGER_FORMAT = 2;
 
 /** The bytes of a record. */
 export function encodeRecord(record: LogRecord, codec: Codec): Uint8Array {
-  const { at, events, callers, patch, snapshot } = record;
-  return codec.encode({
-    at,
-    events: events.map(packEvent),
-    ...(callers === undefined ? {} : { callers }),
-    ...(snapshot !== undefined ? { snapshot } : patch !== undefined ? { patch } : {}),
-  });
+  const { at, callers, patch, view, snapshot } = record;
+  const what: Record<string, unknown> = { at, events: record.events.map(packEvent) };
+  if (callers !== undefined) what["callers"] = callers;
+  if (snapshot === undefined) {
+    if (patch !== undefined) what["patch"] = patch;
+    if (view !== undefined) what["view"] = view;
+    return codec.encode(what);
+  }
+  if (snapshot.ledger === undefined) return codec.encode({ ...what, snapshot });
+  const { executions: _, path: __, ...checkpoint } = snapshot.checkpoint;
+  return codec.encode({ ...what, snapshot: { ...snapshot, checkpoint } }, LEDGER_FORMAT);
 }
 
 /** A record from bytes of unknown origin; every user value in it is canonical. */
 export function decodeRecord(bytes: Uint8Array, revision: number, runId: string, codec: Codec): LogRecord {
   let value: unknown;
   try {
-    value = codec.decode(bytes);
+    value = codec.decode(bytes, LEDGER_FORMAT);
   } catch (cause) {
     throw new CheckpointDecodeError(runId, `revision ${revision}`, messageOf(cause), { cause });
   }
@@ -55,20 +74,39 @@ export function decodeRecord(bytes: Uint8Array, revision: number, runId: string,
     );
   }
   const { patch, snapshot, ...rest } = parsed.data;
+  if (rest.view !== undefined && viewOf(rest, revision) === undefined) {
+    throw new CheckpointDecodeError(runId, "Record", `revision ${revision} has a view that is none`);
+  }
   return {
     ...rest,
     events: rest.events.map(owned),
     ...(patch === undefined ? {} : { patch: patch as Patch }),
     ...(snapshot === undefined
       ? {}
-      : { snapshot: { checkpoint: ownedCheckpoint(snapshot.checkpoint), table: snapshot.table } }),
+      : { snapshot: { ...snapshot, checkpoint: ownedCheckpoint(snapshot.checkpoint) } }),
   };
+}
+
+/** What the run was after a record, where it says so by itself. */
+export function viewOf({ view }: Pick<LogRecord, "view">, revision: number): View | undefined {
+  return view === undefined ? undefined : unpackView(view, revision);
+}
+
+/** A checkpoint with the executions and the path of its ledger, which was restored and is not trusted. */
+export function withGrowing(checkpoint: Checkpoint, ledger: unknown): Checkpoint {
+  return ownedCheckpoint({ ...checkpoint, ...growingShape.parse(ledger) });
 }
 
 function unpacked(record: unknown): unknown {
   if (typeof record !== "object" || record === null) return record;
-  const { events } = record as { readonly events?: unknown };
-  return Array.isArray(events) ? { ...record, events: events.map(unpackEvent) } : record;
+  const { events, snapshot } = record as { readonly events?: unknown; readonly snapshot?: StoredSnapshot };
+  return {
+    ...record,
+    ...(Array.isArray(events) ? { events: events.map(unpackEvent) } : {}),
+    ...(snapshot?.ledger === undefined ? {} : {
+      snapshot: { ...snapshot, checkpoint: { ...snapshot.checkpoint, executions: new Map(), path: [] } },
+    }),
+  };
 }
 
 /** The name under which a fault in a stored record is reported. */

@@ -4,7 +4,7 @@ import type { Duration } from "../model/durations.ts";
 import { Alarm } from "../runtime/alarm.ts";
 import type { CallOptions, Position } from "../store/store.ts";
 import type { Engine } from "./engine.ts";
-import { type HistoryEntry, HistoryFold, SNAPSHOT_REACH } from "./history.ts";
+import { type HistoryEntry, HistoryFold } from "./history.ts";
 import { checkedRunId, span } from "./options.ts";
 import { POLL_MS } from "./ownership.ts";
 
@@ -42,8 +42,12 @@ export async function* followed<S>(
     const first = await look();
     if (first === undefined) throw new CheckpointNotFoundError(runId);
     checkFrom(runId, from, first);
-    const fold = new HistoryFold(runId);
-    let next = Math.max(0, from - SNAPSHOT_REACH);
+    const fold = new HistoryFold(log, runId);
+    let next = from;
+    if (from > first.revision) {
+      // Whether the run is over is what its newest record says.
+      for (const record of await log.history(runId, first.revision, 1, signal)) await fold.take(record);
+    }
     let pause = FIRST_PAUSE_MS;
     for (;;) {
       const { rings } = alarm;
@@ -51,10 +55,8 @@ export async function* followed<S>(
       if (head?.epoch !== first.epoch) throw new CheckpointNotFoundError(runId);
       for (let read = next; next <= head.revision; read = next) {
         for (const record of await log.history(runId, next, PAGE, signal)) {
-          fold.take(record);
           next = record.revision + 1;
-          if (record.revision < from) continue;
-          yield fold.entry(record);
+          yield await fold.take(record);
         }
         if (next === read) throw new CheckpointNotFoundError(runId, next);
         pause = FIRST_PAUSE_MS;

@@ -1,8 +1,9 @@
 import type { HistoryRecord } from "../checkpoint/cursor.ts";
 import { type CheckpointLog, MAX_DELTAS } from "../checkpoint/log.ts";
+import { viewOf } from "../checkpoint/wire.ts";
 import { defaultCodec } from "../checkpoint/codec.ts";
 import { evolve, firstCheckpoint } from "../checkpoint/evolve.ts";
-import type { RecordEvent } from "../checkpoint/records.ts";
+import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ArgumentError, CheckpointDecodeError, CheckpointNotFoundError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
@@ -74,7 +75,7 @@ export interface InboxEntry {
   readonly schema?: unknown;
 }
 
-/** A page of a run's history; its cursor is the next revision. The fold begins at the newest snapshot before the page. */
+/** A page of a run's history; its cursor is the next revision. */
 export async function historyOf<S>(
   log: CheckpointLog<S>,
   runId: string,
@@ -87,66 +88,118 @@ export async function historyOf<S>(
   if (!Number.isSafeInteger(limit) || limit < 1) {
     throw new ArgumentError("history", `limit is ${limit}; give a number from 1`);
   }
-  const start = Math.max(0, from - SNAPSHOT_REACH);
-  const records = await log.history(runId, start, from - start + limit + 1);
-  if (records.length === 0 && start === 0) throw new CheckpointNotFoundError(runId);
-  const first = records[0]?.revision ?? start;
-  const asked = query.from ?? (cursor === undefined ? first : from);
-  if (asked < first && first > start) throw new CheckpointNotFoundError(runId, asked, first);
-  const entries: HistoryEntry[] = [];
-  const fold = new HistoryFold(runId);
-  for (const record of records) {
-    fold.take(record);
-    if (record.revision < from) continue;
-    if (entries.length === limit) return { rows: entries, cursor: String(record.revision) };
-    entries.push(fold.entry(record));
+  const records = await log.history(runId, from, limit);
+  const first = records[0]?.revision;
+  const head = first === undefined || records.length === limit ? await log.head(runId) : undefined;
+  if (first === undefined && head === undefined) throw new CheckpointNotFoundError(runId);
+  const asked = query.from !== undefined || cursor !== undefined;
+  if (asked && first !== undefined && first > from) {
+    throw new CheckpointNotFoundError(runId, from, first);
   }
-  return { rows: entries };
+  const fold = new HistoryFold(log, runId);
+  const rows: HistoryEntry[] = [];
+  for (const record of records) rows.push(await fold.take(record));
+  const last = records.at(-1)?.revision ?? Infinity;
+  return head !== undefined && head.revision > last ? { rows, cursor: String(last + 1) } : { rows };
 }
 
-/** Tells of records, taken in one after another, what the run was after each. */
-export class HistoryFold {
-  readonly #runId: string;
-  #checkpoint: Checkpoint | undefined;
+/** What a run was after a record. */
+type Shown = Pick<HistoryEntry, "status" | "reason" | "phase" | "step" | "owner" | "frontier" | "routes">;
 
-  constructor(runId: string) {
+/** Tells of records, taken in one after another, what the run was after each; of those before them it reads what it needs. */
+export class HistoryFold<S> {
+  readonly #log: CheckpointLog<S>;
+  readonly #runId: string;
+  /** Kept while records do not say it themselves: those of earlier code. */
+  #checkpoint: Checkpoint | undefined;
+  #shown: Shown | undefined;
+
+  constructor(log: CheckpointLog<S>, runId: string) {
+    this.#log = log;
     this.#runId = runId;
   }
 
   /** Whether the run had ended with the record taken in last. */
   get isOver(): boolean {
-    const status = this.#checkpoint?.run.status;
-    return status === "completed" || status === "cancelled";
+    return this.#shown?.status === "completed" || this.#shown?.status === "cancelled";
   }
 
-  take(record: HistoryRecord): void {
-    const created = record.events[0];
-    if (record.snapshot !== undefined) this.#checkpoint = record.snapshot.checkpoint;
+  /** The entry of the next record. */
+  async take(record: HistoryRecord): Promise<HistoryEntry> {
+    const { revision, at, bytes, events } = record;
+    this.#shown = await this.#after(record);
+    const routes = events.some((e) => e.type === "routed") ? this.#shown.routes : [];
+    return { revision, at, bytes, ...this.#shown, routes, events };
+  }
+
+  async #after(record: HistoryRecord): Promise<Shown> {
+    const { events, revision, snapshot } = record;
+    const view = viewOf(record, revision);
+    const created = events[0];
+    if (snapshot !== undefined) this.#checkpoint = snapshot.checkpoint;
     else if (this.#checkpoint !== undefined) {
-      this.#checkpoint = evolve(this.#checkpoint, record.events, record.revision, record.at);
+      this.#checkpoint = evolve(this.#checkpoint, events, revision, record.at);
     } else if (created?.type === "created") this.#checkpoint = firstCheckpoint(created, record.at);
-  }
-
-  /** The entry of the record taken in last. */
-  entry(record: HistoryRecord): HistoryEntry {
-    if (this.#checkpoint === undefined) {
-      throw new CheckpointDecodeError(this.#runId, "Record", "no snapshot before the page");
-    }
-    const { run, phase, frontier, routes } = this.#checkpoint;
+    else if (view === undefined) await this.#reach(record);
+    if (view === undefined) return shownOf(this.#checkpoint!);
+    const { owned, status, phase, step, reason, routed, claimed } = view;
+    const { frontier, routes } = eventOf(events, "routed") ?? this.#shown ?? await this.#told(routed);
+    const owner = !owned
+      ? undefined
+      : eventOf(events, "claimed")?.owner ?? this.#shown?.owner ?? (await this.#told(claimed)).owner;
     return {
-      revision: record.revision,
-      at: record.at,
-      bytes: record.bytes,
-      status: run.status,
-      ...(run.reason === undefined ? {} : { reason: run.reason }),
+      status,
+      ...(reason === undefined ? {} : { reason }),
       phase,
-      step: run.step,
-      ...(run.owner === undefined ? {} : { owner: run.owner }),
+      step,
+      ...(owner === undefined ? {} : { owner }),
       frontier,
-      routes: record.events.some((e) => e.type === "routed") ? routes : [],
-      events: record.events,
+      routes,
     };
   }
+
+  /** What a record says of frontier and owner by itself. */
+  async #told(revision: number): Promise<Pick<Shown, "frontier" | "routes" | "owner">> {
+    const [record] = await this.#log.history(this.#runId, revision, 1);
+    if (record?.revision !== revision) {
+      throw new CheckpointNotFoundError(this.#runId, revision, record?.revision);
+    }
+    if (record.snapshot !== undefined) return shownOf(record.snapshot.checkpoint);
+    const { frontier = [], routes = [] } = eventOf(record.events, "routed") ?? {};
+    const owner = eventOf(record.events, "claimed")?.owner;
+    return { frontier, routes, ...(owner === undefined ? {} : { owner }) };
+  }
+
+  /** The checkpoint of a record of earlier code, from the newest snapshot before it. */
+  async #reach({ revision }: HistoryRecord): Promise<void> {
+    const from = Math.max(0, revision - SNAPSHOT_REACH);
+    const fold = new HistoryFold(this.#log, this.#runId);
+    const records = await this.#log.history(this.#runId, from, revision - from + 1);
+    const base = records.findLastIndex((r) => r.snapshot !== undefined);
+    if (base < 0) throw new CheckpointDecodeError(this.#runId, "Record", "no snapshot before the page");
+    for (const record of records.slice(base)) await fold.take(record);
+    this.#checkpoint = fold.#checkpoint;
+  }
+}
+
+function shownOf({ run, phase, frontier, routes }: Checkpoint): Shown {
+  const { status, reason, step, owner } = run;
+  return {
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    phase,
+    step,
+    ...(owner === undefined ? {} : { owner }),
+    frontier,
+    routes,
+  };
+}
+
+function eventOf<T extends RecordEvent["type"]>(
+  events: readonly RecordEvent[],
+  type: T,
+): EventOf<T> | undefined {
+  return events.findLast((e): e is EventOf<T> => e.type === type);
 }
 
 function revisionOf(cursor: string): number {
@@ -160,7 +213,7 @@ function revisionOf(cursor: string): number {
 }
 
 /** How far before a record its snapshot may lie: the record that ends a run may be one more than the others. */
-export const SNAPSHOT_REACH = MAX_DELTAS + 1;
+const SNAPSHOT_REACH = MAX_DELTAS + 1;
 
 /** Rows of the inbox with their bodies decoded. */
 export function inboxOf(page: Page<WaitRow>): Page<InboxEntry> {

@@ -39,8 +39,7 @@ export class Loader<S> {
     const { revision, ...what } = options;
     const load: LoadOptions = {
       ...what,
-      verify: async (checkpoint) => {
-        const { graphId, graphVersion, status } = checkpoint.run;
+      verify: async ({ graphId, graphVersion, status }) => {
         if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
         if (graphVersion !== graph.version) {
           throw new GraphVersionMismatchError(
