@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import type { TaskContext } from "../../mod.ts";
+import { defineWait, type TaskContext } from "../../mod.ts";
 import { gate, INPUT, interrupted, Lab, mortal } from "./lab.ts";
 
+const Ok = defineWait("ok", z.string());
+const Other = defineWait("other", z.string());
 const ask = (ctx: TaskContext) => ctx.answer()?.value ?? ctx.interrupt();
 
 test("the result of a once is durable before it is returned, and fn never runs again in re-runs, retries and other processes (T1)", async () => {
@@ -241,4 +243,76 @@ test("a body runs again with its input selected anew from the state that the ste
   const { run } = await lab.drive(lab.engine(graph).run(INPUT));
   await lab.drive(lab.engine(graph).resume(run.runId, { payload: 0 }));
   assert.deepEqual(inputs, [{ list: [] }, { list: [] }]);
+});
+
+for (const end of ["fails", "succeeds"] as const) {
+  test(`a once that the body before has begun, and this one does not ask for, keeps the run only until it ${end} (T1, T8)`, async () => {
+    const lab = new Lab();
+    const { promise, open } = gate();
+    const graph = lab.graph({
+      v: { body: () => 0, to: ["a", "b"] },
+      a: {
+        waits: [Ok, Other],
+        body: async (ctx) => {
+          if (lab.count("a") === 1) {
+            ctx.once("left", async () => {
+              await promise;
+              if (end === "fails") throw new Error("down");
+            }).catch(() => {});
+          }
+          await ctx.waitFor(Ok);
+          return await ctx.waitFor(Other);
+        },
+      },
+      b: { body: (ctx) => ctx.sleep("s", "20s") },
+    });
+    const runner = lab.engine(graph);
+    const handle = await lab.drive(runner.start(INPUT));
+    const result = handle.result();
+    await lab.clock.advance("1s");
+    await runner.answer(
+      handle.runId,
+      (await runner.waits()).rows.find((w) => w.name === "ok")!.waitId,
+      "yes",
+    );
+    await lab.clock.advance("1m");
+    assert.deepEqual([lab.count("a"), (await runner.status(handle.runId)).status], [2, "running"]);
+    open();
+    const { status, run } = await lab.drive(result);
+    assert.deepEqual([status, run.reason], ["interrupted", "awaiting"]);
+  });
+}
+
+test("a once that its body did not wait for keeps no run whose other bodies wait (T1, T8)", async () => {
+  const lab = new Lab();
+  const aborted: unknown[] = [];
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["a", "b"] },
+    a: {
+      body: async (ctx) => {
+        ctx.once("left", ({ signal }) => {
+          signal.addEventListener("abort", () => aborted.push(signal.reason));
+          return new Promise(() => {});
+        });
+        await lab.clock.sleep("1s");
+        return "done";
+      },
+    },
+    b: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+  });
+  const { status, run } = await lab.drive(lab.engine(graph).run(INPUT));
+  assert.deepEqual([status, run.reason, aborted.length], ["interrupted", "awaiting", 1]);
+});
+
+test("a result of once above maxStateBytes fails the vertex without a retry, as one that cannot be stored does (C5, T1)", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      retry: { maxAttempts: 3 },
+      body: (ctx) => ctx.once("large", () => "x".repeat(20_000)).then(() => 1),
+    },
+  });
+  const result = interrupted(await lab.drive(lab.engine(graph, { maxStateBytes: 10_000 }).run(INPUT)));
+  const { failure } = result.failures[0]!;
+  assert.deepEqual([failure.phase, failure.code, lab.count("a")], ["serialize", "STATE_SIZE", 1]);
 });
