@@ -195,6 +195,20 @@ test("one run that is damaged keeps recover from nothing but itself; a store tha
   await lab.fails(runner.recover(), "StoreError");
 });
 
+test("a store that begins to fail once the runs are listed makes recover reject, too (FT-F10, O2)", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { body: () => "a" } });
+  await lab.engine(graph).submit(INPUT, { runId: "r" });
+  let listed = false;
+  const store = aroundStore(lab.store, async (call) => {
+    if (listed) throw new StoreError(call.op, "the database is away");
+    listed = call.op === "wakes";
+    return await call.apply();
+  });
+  await lab.fails(lab.engine(graph, { store }).recover(), "StoreError");
+  assert.equal(lab.count("a"), 0);
+});
+
 test("a damaged run that a dead process left does not keep a worker from what else it left (FT-F10, O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({ a: { body: () => lab.count("a") <= 3 ? gate().promise : "a" } });

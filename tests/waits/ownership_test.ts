@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunHandle } from "../../mod.ts";
-import { freezable, gate, INPUT, interrupted, Lab, mortal, recorded, type State } from "./lab.ts";
+import {
+  anotherHandle,
+  freezable,
+  gate,
+  INPUT,
+  interrupted,
+  Lab,
+  mortal,
+  recorded,
+  type State,
+} from "./lab.ts";
 
 const LEASE = 15_000;
 
@@ -224,6 +234,40 @@ test("a takeover claims a living owner's run at once; the former owner's next ap
   await lab.fails(first.result(), "OwnershipLostError");
   assert.deepEqual(await lab.store.tail("r"), tail);
   assert.deepEqual([lab.count("b"), lab.count("c")], [2, 1]);
+});
+
+test("a takeover is no recovery (O1, O2)", async () => {
+  const lab = new Lab();
+  const graph = hanging(lab);
+  await lab.engine(graph).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  const told: boolean[] = [];
+  const hooks = { runResume: ({ recovery }: { recovery: boolean }) => void told.push(recovery) };
+  await lab.drive(lab.elsewhere(graph, { hooks }).resume("r", { takeover: true }));
+  assert.deepEqual(told, [false]);
+});
+
+test("a dead owner is remembered until every run of it was taken over, of whatever graph, and then forgotten (O1, O2)", async () => {
+  const lab = new Lab();
+  const graphs = ["one", "two"].map((id) =>
+    lab.graph({ [id]: { body: () => lab.count(id) === 1 ? new Promise(() => {}) : id } }, { id })
+  );
+  const dead = mortal(lab.store);
+  for (const graph of graphs) {
+    await lab.engine(graph, { store: dead.store }).start(INPUT, { runId: graph.id });
+  }
+  await lab.clock.settle();
+  const [owner] = await lab.store.owners.list();
+  dead.kill();
+  const isKnown = async () => (await lab.store.owners.list()).some((row) => row.ownerId === owner!.ownerId);
+  const survivor = anotherHandle(lab.store);
+  for (const [i, graph] of graphs.entries()) {
+    const handles = await lab.drive(lab.engine(graph, { store: survivor }).recover());
+    assert.deepEqual(handles.map((h) => h.runId), [graph.id]);
+    await ends(lab, handles);
+    assert.equal(await isKnown(), i === 0);
+    await lab.clock.advance("1h");
+  }
 });
 
 test("recoveries without progress wait a doubling delay, then halt the run; a resume goes on with it (O2)", async () => {
