@@ -1,7 +1,10 @@
 // Runs on deno by default: the rules are kept by code that is the same everywhere; stores, timers, waits and processes have tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompiledGraph, Runner, TaskContext } from "../../mod.ts";
+import { z } from "zod";
+import { type CompiledGraph, defineWait, type RunCaller, type Runner, type TaskContext } from "../../mod.ts";
+import { CheckpointLog } from "../../src/checkpoint/log.ts";
+import { isAwaited } from "../../src/engine/child_runs.ts";
 import { StoreError } from "../../src/errors.ts";
 import { type AroundStore, aroundStore } from "../../src/testing/around_store.ts";
 import { anotherHandle, gate, INPUT, interrupted, Lab, mortal, type State } from "../waits/lab.ts";
@@ -217,4 +220,48 @@ test("a child that this code cannot load halts its caller as a fault of loading 
   const result = await lab.drive(parent.resume("p"));
   assert.equal(result.status, "completed");
   assert.equal(lab.count("rescue"), 0);
+});
+
+test("a called run is awaited exactly by an execution of the step under way that has no outcome, of that very run (FT-C1)", async () => {
+  const lab = new Lab();
+  const Ok = defineWait("ok", z.string());
+  const fails = () => {
+    throw new Error("down");
+  };
+  const graph = lab.graph({
+    v: { body: () => 0, to: ["asks", "done", "map", "paused", "routed"] },
+    asks: { waits: [Ok], body: (ctx) => ctx.waitFor(Ok) },
+    done: { body: () => 0 },
+    map: { waits: [Ok], each: () => [0, 1], body: (ctx) => ctx.item === 0 ? 0 : ctx.waitFor(Ok) },
+    paused: { body: fails },
+    routed: { body: fails, onError: { route: "done" } },
+  });
+  const log = new CheckpointLog<State>(lab.store, lab.clock);
+  const runner = lab.engine(graph);
+  interrupted(await lab.drive(runner.run(INPUT, { runId: "p" })));
+  const { head, mailbox } = await lab.store.inspect("p", 0, undefined);
+  const { epoch } = head!.position;
+  const asked = (vertexId: string, more: Partial<RunCaller> = {}) =>
+    isAwaited(log, { graphId: "g", runId: "p", vertexId, ...more });
+  const found = {
+    asks: await asked("asks"),
+    paused: await asked("paused"),
+    "the other item": await asked("map", { item: 1 }),
+    "in its step": await asked("asks", { step: 1, epoch }),
+    done: await asked("done"),
+    routed: await asked("routed"),
+    "a done item": await asked("map", { item: 0 }),
+    "of the step before": await asked("v"),
+    "in the step before": await asked("asks", { step: 0 }),
+    "of the run before of this id": await asked("asks", { epoch: "another" }),
+    "of no run": await asked("asks", { runId: "nobody" }),
+  };
+  const yes = Object.entries(found).filter(([, is]) => is).map(([what]) => what);
+  assert.deepEqual(yes, ["asks", "paused", "the other item", "in its step"]);
+  await log.post("p", epoch, mailbox!, (content) => ({
+    mailbox: { ...content, cancel: { reason: "asked for", at: 0 } },
+    closed: [],
+    graphId: "g",
+  }));
+  assert.equal(await asked("asks"), false, "its end was asked for");
 });
