@@ -115,13 +115,11 @@ export class ChildRuns {
   /** Cancels those whose execution has come to its end without theirs. */
   settle(events: readonly RecordEvent[]): void {
     if (this.#open.size === 0) return;
-    const isOver = events.some((e) => e.type === "routed");
     for (const [runId, by] of this.#open) {
-      const settled = isOver ||
-        events.some((e) =>
-          (e.type === "done" || (e.type === "failed" && e.handler !== undefined)) &&
-          e.vertexId === by.vertexId && (e.item ?? by.item) === by.item
-        );
+      const settled = events.some((e) =>
+        (e.type === "done" || (e.type === "failed" && e.handler !== undefined)) &&
+        e.vertexId === by.vertexId && (e.item ?? by.item) === by.item
+      );
       if (!settled) continue;
       this.#open.delete(runId);
       const ending = this.#cancel(runId).catch(() => {}).finally(() => this.#ending.delete(ending));

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type CompiledGraph, defineWait, type RunCaller, type Runner, type TaskContext } from "../../mod.ts";
 import { CheckpointLog } from "../../src/checkpoint/log.ts";
 import { isAwaited } from "../../src/engine/child_runs.ts";
-import { StoreError } from "../../src/errors.ts";
+import { CheckpointDecodeError, StoreError } from "../../src/errors.ts";
 import { type AroundStore, aroundStore } from "../../src/testing/around_store.ts";
 import { anotherHandle, gate, INPUT, interrupted, Lab, mortal, type State } from "../waits/lab.ts";
 
@@ -264,4 +264,16 @@ test("a called run is awaited exactly by an execution of the step under way that
     graphId: "g",
   }));
   assert.equal(await asked("asks"), false, "its end was asked for");
+});
+
+test("a called run goes on beside a caller that is damaged, and not beside a store that fails (FT-C1, FT-C3)", async () => {
+  const lab = new Lab();
+  const caller: RunCaller = { graphId: "g", runId: "p", vertexId: "v" };
+  const failing = (error: Error) =>
+    new CheckpointLog<State>(aroundStore(lab.store, () => Promise.reject(error)), lab.clock);
+  assert.equal(
+    await isAwaited(failing(new CheckpointDecodeError("p", "Record", "it is damaged")), caller),
+    true,
+  );
+  await lab.fails(isAwaited(failing(new StoreError("tail", "the disk is away")), caller), "StoreError");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Duration } from "../../mod.ts";
+import { type Duration, isSuperstepError } from "../../mod.ts";
 import { freezable, gate, INPUT, Lab, recorded } from "./lab.ts";
 
 /** A vertex that notes why its signal was aborted, and never ends by itself. */
@@ -162,4 +162,23 @@ test("a run deadline cancels a working run: bodies end, waits close, later answe
   assert.equal(error.reason, "closed");
   assert.deepEqual((await runner.waits()).rows, []);
   await lab.fails(runner.resume(handle.runId), "ResumeTerminalError");
+});
+
+test("a signal ends whoever follows a run that another process works on, and leaves that run alone (E1, E11)", async () => {
+  const lab = new Lab();
+  const { promise, open } = gate<string>();
+  const graph = lab.graph({ a: { body: () => promise } });
+  const first = await lab.engine(graph).start(INPUT, { runId: "r" });
+  const stop = new AbortController();
+  const following = lab.elsewhere(graph).run(INPUT, { runId: "r", signal: stop.signal });
+  const ended = following.then(() => undefined, (error: Error) => error);
+  await lab.clock.advance("2s");
+  stop.abort(new Error("enough"));
+  await lab.clock.advance("2s");
+  open("a");
+  const error = await lab.drive(ended);
+  assert.ok(isSuperstepError(error, "RUN_ABORTED"), String(error));
+  assert.equal((error.cause as Error).message, "enough");
+  assert.equal((await lab.drive(first.result())).status, "completed");
+  assert.equal(lab.count("a"), 1);
 });

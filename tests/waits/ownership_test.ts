@@ -324,6 +324,34 @@ test("recoveries without progress wait a doubling delay, then halt the run; a re
   assert.deepEqual([resumed.status, resumed.state.out.a, lab.count("a")], ["completed", "a", 6]);
 });
 
+test("the delay of a recovery doubles up to five minutes and no further (O2)", async () => {
+  const lab = new Lab();
+  const graph = lab.graph({ a: { body: () => gate().promise } });
+  let dying = mortal(lab.store);
+  await lab.engine(graph, { store: dying.store }).start(INPUT, { runId: "r" });
+  await lab.clock.settle();
+  const delays: number[] = [];
+  for (let deaths = 1; deaths <= 13; deaths++) {
+    dying.kill();
+    const [owner] = await lab.store.owners.list();
+    if (owner !== undefined) await lab.store.owners.bury(owner.ownerId, owner.beatVersion);
+    dying = mortal(lab.store);
+    const runner = lab.engine(graph, { store: dying.store, maxRecoveries: 20 });
+    if ((await lab.drive(runner.recover())).length === 0) {
+      const [wake] = await lab.store.wakes(Infinity, 1);
+      delays.push(wake!.due - lab.clock.now());
+      await lab.clock.advanceTo(wake!.due);
+      assert.equal((await lab.drive(runner.recover())).length, 1);
+    }
+    await lab.clock.settle();
+  }
+  assert.equal(delays.length, 12);
+  for (const [i, delay] of delays.entries()) {
+    const full = Math.min(300_000, 1_000 * 2 ** i);
+    assert.ok(delay >= full / 2 && delay <= full, `${delay} of ${full}`);
+  }
+});
+
 test("any new record resets the count, so a run that makes progress between deaths is never put off (O2)", async () => {
   const lab = new Lab();
   const graph = lab.graph({
