@@ -114,6 +114,27 @@ for (const [what, [edit, path]] of Object.entries(LEAVES)) {
   });
 }
 
+test("a reducer that edits the Date of an item's output in place fails, and every output is as it was (E2, D5)", async () => {
+  let edits = true;
+  const e = engine(graphOf<Notes>({
+    vertices: {
+      v: {
+        each: () => [1, 2],
+        run: (item) => ({ at: new Date(item as number) }),
+        reduce: (s, outputs) => {
+          const [first] = outputs as { at: Date }[];
+          if (edits) first!.at.setTime(9);
+          s.first = first!.at.getTime();
+        },
+      },
+    },
+  }));
+  const result = interrupted(await e.run(notes()), "errored");
+  assert.match(result.failures[0]!.error.message, /\[0\]\.at of its output/);
+  edits = false;
+  assert.equal(completed(await e.resume(result.run.runId)).state.first, 1);
+});
+
 test("a reducer may edit objects, arrays, Maps and Sets of its draft and replace Dates and bytes (E2)", async () => {
   const e = engine(graphOf<Notes>({
     vertices: {
