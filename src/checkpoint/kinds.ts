@@ -25,25 +25,27 @@ export type TypedArray =
 /** How deep a stored value may nest. */
 export const MAX_DEPTH = 256;
 
-const TYPED_ARRAYS = new Map<
-  object,
-  { readonly tag: string; readonly copy: (from: TypedArray) => TypedArray }
->([
-  [Int8Array.prototype, { tag: "Int8Array", copy: (a) => new Int8Array(a as Int8Array) }],
-  [Uint8Array.prototype, { tag: "Uint8Array", copy: (a) => new Uint8Array(a as Uint8Array) }],
-  [Uint8ClampedArray.prototype, {
-    tag: "Uint8ClampedArray",
-    copy: (a) => new Uint8ClampedArray(a as Uint8Array),
-  }],
-  [Int16Array.prototype, { tag: "Int16Array", copy: (a) => new Int16Array(a as Int16Array) }],
-  [Uint16Array.prototype, { tag: "Uint16Array", copy: (a) => new Uint16Array(a as Uint16Array) }],
-  [Int32Array.prototype, { tag: "Int32Array", copy: (a) => new Int32Array(a as Int32Array) }],
-  [Uint32Array.prototype, { tag: "Uint32Array", copy: (a) => new Uint32Array(a as Uint32Array) }],
-  [Float32Array.prototype, { tag: "Float32Array", copy: (a) => new Float32Array(a as Float32Array) }],
-  [Float64Array.prototype, { tag: "Float64Array", copy: (a) => new Float64Array(a as Float64Array) }],
-  [BigInt64Array.prototype, { tag: "BigInt64Array", copy: (a) => new BigInt64Array(a as BigInt64Array) }],
-  [BigUint64Array.prototype, { tag: "BigUint64Array", copy: (a) => new BigUint64Array(a as BigUint64Array) }],
-]);
+const TYPED_ARRAYS = new Map(
+  [
+    Int8Array,
+    Uint8Array,
+    Uint8ClampedArray,
+    Int16Array,
+    Uint16Array,
+    Int32Array,
+    Uint32Array,
+    Float32Array,
+    Float64Array,
+    BigInt64Array,
+    BigUint64Array,
+  ].map((type) => [type.prototype as object, type as unknown as TypedArrayType]),
+);
+
+/** What is used of the class of a typed array. */
+interface TypedArrayType {
+  readonly name: string;
+  new (from: TypedArray): TypedArray;
+}
 
 const tagOf = Object.getOwnPropertyDescriptor(
   Object.getPrototypeOf(Uint8Array.prototype),
@@ -60,7 +62,7 @@ export function kindOf(value: object): Kind | undefined {
   if (prototype === Set.prototype) return "set";
   if (prototype === Date.prototype) return "date";
   const typed = TYPED_ARRAYS.get(prototype);
-  if (typed !== undefined) return tagOf.call(value) === typed.tag ? "bytes" : undefined;
+  if (typed !== undefined) return tagOf.call(value) === typed.name ? "bytes" : undefined;
   return isBuffer(value) && tagOf.call(value) === "Uint8Array" ? "bytes" : undefined;
 }
 
@@ -78,7 +80,7 @@ export function isSameLeaf(kind: "date" | "bytes", a: object, b: object): boolea
 /** A copy of a typed array with memory of its own; a Buffer becomes a `Uint8Array`. */
 export function copyBytes(value: object): TypedArray {
   const typed = TYPED_ARRAYS.get(Object.getPrototypeOf(value) as object);
-  return typed === undefined ? new Uint8Array(value as Uint8Array) : typed.copy(value as TypedArray);
+  return typed === undefined ? new Uint8Array(value as Uint8Array) : new typed(value as TypedArray);
 }
 
 /** The milliseconds of a Date, read from its internal slot. Throws when `value` only imitates a Date. */

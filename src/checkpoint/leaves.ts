@@ -57,6 +57,11 @@ export function reading<T>(
   throw fault(path);
 }
 
+/** What user code makes of a canonical value that it is only given to read; a fault names it and the value. */
+export function onlyReading<T, R>(who: string, what: string, base: T, read: (base: T) => R): R {
+  return reading(base, () => read(base), (path) => editedInPlace(who, path, what));
+}
+
 /** The fault of user code that edited in place what it was only given to read. */
 export function editedInPlace(who: string, path: string, what: string): ContextError {
   return new ContextError(

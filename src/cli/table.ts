@@ -1,23 +1,11 @@
 import type { Cli } from "./cli.ts";
 
 /** Nothing around the cells but two spaces between them. */
-const CHARS = {
-  "top": "",
-  "top-mid": "",
-  "top-left": "",
-  "top-right": "",
-  "bottom": "",
-  "bottom-mid": "",
-  "bottom-left": "",
-  "bottom-right": "",
-  "left": "",
-  "left-mid": "",
-  "mid": "",
-  "mid-mid": "",
-  "right": "",
-  "right-mid": "",
-  "middle": "  ",
-};
+const NO_BORDERS = Object.fromEntries(
+  ["top", "bottom", "left", "mid", "right"].flatMap((side) =>
+    ["", "-mid", "-left", "-right"].map((part) => [`${side}${part}`, ""])
+  ),
+);
 
 /** Prints rows under a head. Cells must be printable, see `printable.ts`. */
 export async function printTable(
@@ -28,7 +16,7 @@ export async function printTable(
   const { default: Table } = await import("cli-table3");
   const table = new Table({
     head: head.map((cell) => cli.colours.dim(cell)),
-    chars: CHARS,
+    chars: { ...NO_BORDERS, middle: "  " },
     style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
   });
   table.push(...rows.map((row) => [...row]));

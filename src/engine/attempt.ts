@@ -3,7 +3,7 @@ import { isSuperstepError, VertexTimeoutError } from "../errors.ts";
 import type { Task } from "../model/definition.ts";
 import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
-import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
+import type { BodyInfo, BodyPort } from "./body.ts";
 import type { BodyState } from "./body_state.ts";
 import { NO_RUN } from "./child_runs.ts";
 import { BodyContext, STATE } from "./context.ts";
@@ -148,8 +148,8 @@ export class Attempt {
     if ("output" in outcome && this.state.hasForgotten) await undefined;
     this.#rested();
     const isLate = this.#ended;
-    const end = this.state.settle("output" in outcome);
-    const settlement = this.#settlement(outcome, end);
+    const isInterrupted = this.state.settle("output" in outcome);
+    const settlement = this.#settlement(outcome, isInterrupted);
     if (isLate && this.#reports && !this.#obeyed(settlement)) this.late("ended");
     // A body that was let go has come back by settling, or it failed for a wait that it had forgotten.
     if (this.#ended) return;
@@ -193,8 +193,8 @@ export class Attempt {
     }
   }
 
-  #settlement(outcome: Outcome, end: BodyEnd): Settlement {
-    if (end.kind === "interrupted") return { kind: "interrupted", ...this.#times() };
+  #settlement(outcome: Outcome, isInterrupted: boolean): Settlement {
+    if (isInterrupted) return { kind: "interrupted", ...this.#times() };
     if ("error" in outcome) return this.#fault(outcome.error);
     try {
       const output = canonical(outcome.output, `the output of vertex ${this.info.vertex.id}`);

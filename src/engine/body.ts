@@ -46,10 +46,3 @@ export interface BodyPort {
   /** A body that was suspended goes on by itself. */
   cameBack(): void;
 }
-
-/** What a settled body was. */
-export type BodyEnd =
-  /** It interrupted itself. */
-  | { readonly kind: "interrupted" }
-  /** Its own value or error counts. */
-  | { readonly kind: "free" };

@@ -1,7 +1,7 @@
 import { ContextError } from "../errors.ts";
 import { mayBeHandledLater } from "../runtime/rejections.ts";
 import { Scope } from "../runtime/scope.ts";
-import type { BodyEnd, BodyInfo, BodyPort } from "./body.ts";
+import type { BodyInfo, BodyPort } from "./body.ts";
 import { Deliveries } from "./deliveries.ts";
 import { Quiet } from "./quiet.ts";
 import type { WaitPromise } from "./wait_promise.ts";
@@ -148,12 +148,12 @@ export class BodyState {
     return typeof error === "object" && error !== null ? mayBeHandledLater(error) : error;
   }
 
-  /** Ends the body, which has returned or thrown: what it was. */
-  settle(returned: boolean): BodyEnd {
+  /** Ends the body, which has returned or thrown; whether it was interrupted. */
+  settle(returned: boolean): boolean {
     if (this.isLive) this.#move();
     if (returned && this.isLive) this.#noteForgotten();
     this.#end("settled");
-    return { kind: this.#interrupted ? "interrupted" : "free" };
+    return this.#interrupted;
   }
 
   /** Ends the body at once: its calls stay pending, and `late` is told of them. */

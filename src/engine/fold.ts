@@ -1,6 +1,6 @@
 import { advance, type Patch } from "../checkpoint/delta.ts";
 import { reduceDraft } from "../checkpoint/draft.ts";
-import { editedInPlace, reading } from "../checkpoint/leaves.ts";
+import { onlyReading } from "../checkpoint/leaves.ts";
 import { sealArray } from "../checkpoint/seal.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import { isSuperstepError, ValidationError } from "../errors.ts";
@@ -105,13 +105,14 @@ function recipeOf<S>(
   const { id } = vertex;
   if (outcome.kind === "done") {
     const output = vertex.each === undefined ? outcome.output : sealArray([...outcome.output as unknown[]]);
-    const fault = (path: string) => editedInPlace(`the reducer of vertex ${id}`, path, "its output");
-    return (draft) => reading(output, () => vertex.reduce(draft, output), fault);
+    const who = `the reducer of vertex ${id}`;
+    return (draft) => onlyReading(who, "its output", output, (output) => vertex.reduce(draft, output));
   }
   if (outcome.kind === "unsettled") return undefined;
-  const { record } = outcome.handler;
-  const fault = (path: string) => editedInPlace(`the record of vertex ${id}`, path, "the failure's data");
-  return record && ((draft) => reading(outcome.failure.data, () => record(draft, outcome.failure), fault));
+  const { failure, handler: { record } } = outcome;
+  const who = `the record of vertex ${id}`;
+  return record &&
+    ((draft) => onlyReading(who, "the failure's data", failure.data, () => record(draft, failure)));
 }
 
 function phaseOf<S>(error: unknown, outcome: VertexStanding<S>): FaultPhase {

@@ -1,11 +1,11 @@
 import { digest } from "../checkpoint/digest.ts";
-import { editedInPlace, type Handout, reading } from "../checkpoint/leaves.ts";
+import { type Handout, onlyReading } from "../checkpoint/leaves.ts";
 import type { EventOf, Split } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";
 import type { CompiledVertex } from "../model/definition.ts";
 import { standing } from "./step.ts";
-import { ignore, isThenable } from "./thenable.ts";
+import { synchronous } from "./thenable.ts";
 
 const INPUT = "its input";
 
@@ -113,12 +113,6 @@ export function splitOf(vertexId: string, items: readonly unknown[]): Split {
 }
 
 function selected<S>(select: (state: S) => unknown, state: S, what: string, vertexId: string): unknown {
-  const value = reading(
-    state,
-    () => select(state),
-    (path) => editedInPlace(`${what} of vertex ${vertexId}`, path, "the state"),
-  );
-  if (!isThenable(value)) return value;
-  ignore(value);
-  throw new ContextError(`${what} of vertex ${vertexId} returned a promise; it must select synchronously`);
+  const value = onlyReading(`${what} of vertex ${vertexId}`, "the state", state, select);
+  return synchronous(value, `${what} of vertex ${vertexId} returned a promise; it must select synchronously`);
 }

@@ -7,7 +7,7 @@ import { MAX_TIME, toMs } from "../model/durations.ts";
 import type { FaultPhase, VertexFailure } from "../model/failure.ts";
 import { errorText } from "../model/texts.ts";
 import { handlerRef } from "./handlers.ts";
-import { ignore, isThenable } from "./thenable.ts";
+import { ignore, isThenable, synchronous } from "./thenable.ts";
 
 /**
  * What becomes of a fault: another attempt, an error route, or a pause. Pure: time and chance are arguments.
@@ -159,13 +159,12 @@ function sameKind(match: abstract new (...args: never[]) => Error, error: unknow
 }
 
 function decided(answer: unknown, what: string): boolean {
-  if (isThenable(answer)) {
-    ignore(answer);
-    throw new ContextError(
+  return Boolean(
+    synchronous(
+      answer,
       `${what} returned a promise; it must decide synchronously, do asynchronous work in a vertex`,
-    );
-  }
-  return Boolean(answer);
+    ),
+  );
 }
 
 function described(error: unknown): { name: string; code: string | undefined; data: unknown } {

@@ -1,5 +1,5 @@
-import { ConditionError, ContextError, DeadEndError, messageOf, UndeclaredTargetError } from "../errors.ts";
-import { editedInPlace, reading } from "../checkpoint/leaves.ts";
+import { ConditionError, DeadEndError, messageOf, UndeclaredTargetError } from "../errors.ts";
+import { onlyReading } from "../checkpoint/leaves.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
@@ -7,7 +7,7 @@ import { compareIds, END } from "../model/ids.ts";
 import { type Halt, hasEnded, type Route } from "../model/run.ts";
 import { errorText } from "../model/texts.ts";
 import { standing } from "./step.ts";
-import { ignore, isThenable } from "./thenable.ts";
+import { synchronous } from "./thenable.ts";
 
 /**
  * Where a run goes after a step. Pure.
@@ -83,14 +83,10 @@ function pickTargets<S>(
 ): readonly string[] | ConditionError | UndeclaredTargetError {
   const { pick, targets } = vertex.condition!;
   try {
-    const fault = (path: string) => editedInPlace(`the pick of vertex ${vertex.id}`, path, "the state");
-    const answer: unknown = reading(state, () => pick(state), fault);
-    if (isThenable(answer)) {
-      ignore(answer);
-      throw new ContextError(
-        "pick returned a promise; it must decide synchronously, do asynchronous work in a vertex",
-      );
-    }
+    const answer: unknown = synchronous(
+      onlyReading(`the pick of vertex ${vertex.id}`, "the state", state, pick),
+      "pick returned a promise; it must decide synchronously, do asynchronous work in a vertex",
+    );
     const picked = Array.isArray(answer)
       ? (answer as readonly unknown[])
       : answer === undefined

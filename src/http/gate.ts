@@ -2,6 +2,7 @@ import type { Context, ErrorHandler, MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { secureHeaders } from "hono/secure-headers";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { defined } from "../model/defined.ts";
 import type { Api, Env } from "./api.ts";
 import type { AuditEvent } from "./audit.ts";
 import { ANYONE, type Authenticate, callerOf } from "./auth.ts";
@@ -47,9 +48,7 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
     const call = {
       request,
       reads: request.method === "GET" || request.method === "HEAD",
-      ...(operation === undefined ? {} : { operation }),
-      ...(graphId === undefined ? {} : { graphId }),
-      ...(runId === undefined ? {} : { runId }),
+      ...defined({ operation, graphId, runId }),
     };
     c.set("caller", auth === undefined ? ANYONE : await callerOf(auth, call, authTimeoutMs, runtime, failed));
     await readBody(c, { limit: bodyLimit, type: c.get("page") ? FORM : JSON_TYPE }, runtime);
@@ -85,9 +84,7 @@ export function watch(
         at: runtime.now(),
         method,
         ...asked,
-        ...(caller === undefined ? {} : { caller: caller.id }),
-        status,
-        ...(code === undefined ? {} : { code }),
+        ...defined({ caller: caller?.id, status, code }),
       });
     } catch (error) {
       logger.warn("superstep: an audit function failed", { error });

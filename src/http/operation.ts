@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { defined } from "../model/defined.ts";
 import { isId } from "../model/ids.ts";
 
 /** A route as others speak of it. */
@@ -40,16 +41,8 @@ export class Operations {
       const match = method === wanted ? pattern.exec(path) : null;
       if (match === null) continue;
       const ids = new Map(params.map((name, i) => [name, idOf(match[i + 1]!)]));
-      const named = (name: string, field: string) => {
-        const found = ids.get(name);
-        return found === undefined ? {} : { [field]: found };
-      };
-      return {
-        operation: id,
-        ...named("graph_id", "graphId"),
-        ...named("run_id", "runId"),
-        ...named("wait_id", "waitId"),
-      };
+      const [graphId, runId, waitId] = ["graph_id", "run_id", "wait_id"].map((name) => ids.get(name));
+      return { operation: id, ...defined({ graphId, runId, waitId }) };
     }
     return {};
   }

@@ -1,8 +1,9 @@
 import type { HistoryEntry, InboxEntry, RecordEvent } from "../engine/history.ts";
 import type { RunView } from "../engine/result.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
+import { defined } from "../model/defined.ts";
 import { toJson } from "../model/json.ts";
-import type { Halt, InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
+import type { Halt, RunRecord } from "../model/run.ts";
 import type { CatalogRow, Page } from "../store/store.ts";
 import type { HttpRunner } from "./served.ts";
 import type * as wire from "./wire.ts";
@@ -22,8 +23,7 @@ function runInfo({ inputDigest: _, waitSalt: __, ...run }: RunRecord): wire.RunI
 
 /** A graph with what its runs are started with. */
 export function graphBody(runner: HttpRunner): wire.GraphBody {
-  const { inputSchema: input } = runner;
-  return { ...runner.topology(), ...(input === undefined ? {} : { input }) };
+  return { ...runner.topology(), ...defined({ input: runner.inputSchema }) };
 }
 
 /** What is told of a run that was moved and goes on by itself. */
@@ -43,7 +43,7 @@ export function runBody(view: RunView<unknown>, sight: Sight): wire.RunBody {
     reason: view.reason,
     ...(view.due === undefined ? {} : { due: view.due }),
     answered: view.answered,
-    waits: view.waits.map(({ info, ...wait }) => info === undefined ? wait : { ...wait, info: toJson(info) }),
+    waits: view.waits.map(withInfo),
     failures: view.failures.map(({ error: _, failure, ...rest }) => ({
       ...rest,
       failure: causeOf(failure, sight),
@@ -65,23 +65,12 @@ function causeOf(failure: VertexFailure, sight: Sight): wire.Cause {
 
 function plainCause(failure: VertexFailure, sight: Sight): Omit<wire.Cause, "failures"> {
   const { name, phase, attempt, code, message, data } = failure;
-  return {
-    name,
-    phase,
-    attempt,
-    ...(code === undefined ? {} : { code }),
-    ...(sight.causes ? { message, ...(data === undefined ? {} : { data: toJson(data) }) } : {}),
-  };
+  const plain = defined({ name, phase, attempt, code });
+  return sight.causes ? { ...plain, message, ...(data === undefined ? {} : { data: toJson(data) }) } : plain;
 }
 
 function haltOf({ kind, step, vertexId, target, message }: Halt, sight: Sight): wire.HaltInfo {
-  return {
-    kind,
-    step,
-    ...(vertexId === undefined ? {} : { vertexId }),
-    ...(target === undefined ? {} : { target }),
-    ...(sight.causes ? { message } : {}),
-  };
+  return defined({ kind, step, vertexId, target, message: sight.causes ? message : undefined });
 }
 
 /** A record of a run as far as it may be seen. */
@@ -164,16 +153,18 @@ function moreOf(event: RecordEvent, sight: Sight): Readonly<Record<string, unkno
 
 /** A page of runs. */
 export function runPage({ rows, cursor }: Page<CatalogRow>): wire.RunPage {
-  const runs = rows.map(({ reason, ...row }) => ({
-    ...row,
-    status: row.status as RunStatus,
-    ...(reason === undefined ? {} : { reason: reason as InterruptReason | "queued" }),
-  }));
-  return { runs, ...(cursor === undefined ? { done: true } : { next_cursor: cursor, done: false }) };
+  return { runs: rows as readonly wire.RunRow[], ...endOfPage(cursor) };
 }
 
 /** A page of open waits. */
 export function waitPage({ rows, cursor }: Page<InboxEntry>): wire.WaitPage {
-  const waits = rows.map(({ info, ...wait }) => info === undefined ? wait : { ...wait, info: toJson(info) });
-  return { waits, ...(cursor === undefined ? { done: true } : { next_cursor: cursor, done: false }) };
+  return { waits: rows.map(withInfo), ...endOfPage(cursor) };
+}
+
+function endOfPage(cursor: string | undefined) {
+  return cursor === undefined ? { done: true } : { next_cursor: cursor, done: false };
+}
+
+function withInfo<W extends { readonly info?: unknown }>(wait: W): W {
+  return wait.info === undefined ? wait : { ...wait, info: toJson(wait.info) };
 }

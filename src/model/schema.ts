@@ -48,6 +48,9 @@ interface ZodNode {
   };
 }
 
+/** Where the definition of a zod schema has others. */
+const PARTS = ["element", "keyType", "valueType", "innerType", "left", "right", "catchall", "out", "rest"];
+
 /**
  * Where a zod schema transforms what it accepts into something that it need not accept again, such as `at.from`; empty for
  * the schema itself, `undefined` for nowhere, and for schemas of other libraries, which do not tell.
@@ -59,24 +62,9 @@ export function transformIn(schema: unknown): string | undefined {
     if (def === undefined || seen.has(node)) return undefined;
     seen.add(node);
     if (def.type === "transform" || def.reverseTransform !== undefined) return path;
-    const parts: [unknown, string][] = Object.entries(def.shape ?? {}).map((
-      [key, part],
-    ) => [part, `${path}.${key}`]);
-    for (
-      const name of [
-        "element",
-        "keyType",
-        "valueType",
-        "innerType",
-        "left",
-        "right",
-        "catchall",
-        "out",
-        "rest",
-      ]
-    ) {
-      parts.push([def[name], path]);
-    }
+    const parts: [unknown, string][] = [];
+    for (const [key, part] of Object.entries(def.shape ?? {})) parts.push([part, `${path}.${key}`]);
+    for (const name of PARTS) parts.push([def[name], path]);
     for (const name of ["options", "items"]) {
       if (Array.isArray(def[name])) { for (const part of def[name]) parts.push([part, path]); }
     }
