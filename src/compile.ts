@@ -2,7 +2,7 @@ import { CheckpointLog } from "./checkpoint/log.ts";
 import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
-import type { Engine } from "./engine/engine.ts";
+import type { RunnerDeps } from "./engine/engine.ts";
 import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
 import { Flow } from "./engine/flow/flow.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
@@ -101,7 +101,7 @@ export function compile<S, I>(
   }
   const log = new CheckpointLog<S>(store, runtime);
   const ownership = ownershipOf(store, runtime);
-  const engine: Engine<S> = {
+  const engine: RunnerDeps<S> = {
     graph,
     tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(graph.id, v, options)])),
     store,

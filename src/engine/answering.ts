@@ -11,7 +11,7 @@ import { compareIds, isId } from "../model/ids.ts";
 import { rowsOf } from "../model/pages.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
 import { cancelled, checkedAnswer, isAnswerable, listed, refusal, tooLate } from "./answers.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
 import { type AnswerOptions, checkedRunId } from "./options.ts";
@@ -24,11 +24,11 @@ import { type AnswerOptions, checkedRunId } from "./options.ts";
  * 3. Nothing runs here: the run is woken, or the process that owns it is poked.
  */
 export class Answering<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #loader: Loader<S>;
 
-  constructor(engine: Engine<S>, loader: Loader<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, loader: Loader<S>) {
+    this.#deps = deps;
     this.#loader = loader;
   }
 
@@ -61,12 +61,12 @@ export class Answering<S> {
       );
     }
     for (let tries = 1; !await this.#accept(runId, waitId, value, tries < MAX_TRIES); tries++);
-    this.#engine.ownership.poke(runId);
+    this.#deps.ownership.poke(runId);
   }
 
   /** The id of the one open wait of a definition. */
   async #find(runId: string, { name }: WaitDefinition, { key }: AnswerOptions): Promise<string> {
-    const now = this.#engine.runtime.now();
+    const now = this.#deps.runtime.now();
     const rows = (await this.#rows(runId, name)).filter((w) => key === undefined || w.key === key);
     const open = rows.filter((w) => w.deadline === undefined || w.deadline > now);
     if (open.length > 1) {
@@ -85,7 +85,7 @@ export class Answering<S> {
   /** The open waits of one name that were declared, also those whose deadline has passed. */
   async #rows(runId: string, name: string): Promise<readonly InboxEntry[]> {
     const found: InboxEntry[] = [];
-    const { store } = this.#engine;
+    const { store } = this.#deps;
     const rows = rowsOf(async (start) => inboxOf(await store.waits({ runId, name, ...start })));
     for await (const row of rows) if (row.kind === "answer") found.push(row);
     return found.sort((a, b) =>
@@ -101,13 +101,13 @@ export class Answering<S> {
       .filter((w) => w.kind === "answer" && w.name === name && (key === undefined || w.key === key))
       .reduce<WaitState | undefined>((a, b) => a !== undefined && a.openedAt > b.openedAt ? a : b, undefined);
     if (known !== undefined) return known.id;
-    const declared = new Set([...this.#engine.graph.vertices.values()].flatMap((v) => [...v.waits.keys()]));
+    const declared = new Set([...this.#deps.graph.vertices.values()].flatMap((v) => [...v.waits.keys()]));
     if (!declared.has(name)) {
       throw new AnswerError(
         "unknown",
         runId,
         undefined,
-        `graph ${this.#engine.graph.id} declares no wait ${name} (declared: ${
+        `graph ${this.#deps.graph.id} declares no wait ${name} (declared: ${
           [...declared].sort(compareIds).join(", ") || "none"
         })`,
       );
@@ -125,7 +125,7 @@ export class Answering<S> {
 
   /** One try to accept an answer; false when the mailbox has changed meanwhile. */
   async #accept(runId: string, waitId: string, value: unknown, mayRetry: boolean): Promise<boolean> {
-    const { graph, runtime, log, store } = this.#engine;
+    const { graph, runtime, log, store } = this.#deps;
     const { head, open, closed, mailbox: found } = await store.wait(runId, waitId);
     if (head === null) throw new CheckpointNotFoundError(runId);
     const at = runtime.now();
@@ -138,7 +138,7 @@ export class Answering<S> {
     }
     const { graphId, openedAt } = open;
     if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
-    const answer = checkedAnswer(this.#engine, open, value);
+    const answer = checkedAnswer(this.#deps, open, value);
     try {
       await log.post(runId, head.position.epoch, found, async (mailbox) => {
         if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);

@@ -7,14 +7,14 @@ import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isOpen, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { isForeignWaitId, isWaitIdOf } from "./ids.ts";
 import { type OpenWait, openWaitsOf } from "./result.ts";
 import type { ResumeOptions } from "./options.ts";
 
 /** The answer as it will be stored, judged by what the wait declares. */
 export function checkedAnswer<S>(
-  { graph, measureOutput }: Pick<Engine<S>, "graph" | "measureOutput">,
+  { graph, measureOutput }: Pick<RunnerDeps<S>, "graph" | "measureOutput">,
   at: { readonly runId: string; readonly waitId: string; readonly vertexId: string; readonly name: string },
   value: unknown,
 ): unknown {
@@ -48,12 +48,12 @@ const ADVICE =
 
 /** The results that a `resume` brings itself, in ascending wait id; refuses all of them when one cannot be taken. */
 export function resumeAnswers<S>(
-  engine: Pick<Engine<S>, "graph" | "measureOutput">,
+  deps: Pick<RunnerDeps<S>, "graph" | "measureOutput">,
   cursor: Cursor<S>,
   options: ResumeOptions,
   now: number,
 ): EventOf<"resolved">[] {
-  const { graph } = engine;
+  const { graph } = deps;
   const { checkpoint, mailbox } = cursor;
   const { runId, caller } = checkpoint.run;
   const posted = new Set(mailbox.content.answers.map((a) => a.waitId));
@@ -119,7 +119,7 @@ export function resumeAnswers<S>(
   return [
     ...answers.map(([waitId, value]) =>
       resolved(waitId, (wait) => {
-        return { kind: "answered", value: checkedAnswer(engine, { ...wait, runId }, value), at: now };
+        return { kind: "answered", value: checkedAnswer(deps, { ...wait, runId }, value), at: now };
       })
     ),
     ...(options.expired ?? []).map((waitId) => resolved(waitId, () => ({ kind: "expired", at: now }))),

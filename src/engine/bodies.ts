@@ -7,7 +7,7 @@ import { vertexStart } from "./announce.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
 import type { BodyHost } from "./body_host.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import type { VertexStart } from "./events.ts";
 import { idempotencyKey, waitIdOf } from "./ids.ts";
 import { Onces } from "./onces.ts";
@@ -28,7 +28,7 @@ import { stepVertices } from "./superstep.ts";
  * 5. Bodies that are suspended when the run is released are let go, and nothing here keeps them.
  */
 export class Bodies<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #concurrency: number;
   readonly #host: BodyHost<S>;
   readonly #outcomes: Outcomes<S>;
@@ -50,11 +50,11 @@ export class Bodies<S> {
   readonly #again = new Set<string>();
   #ended = false;
 
-  constructor(engine: Engine<S>, concurrency: number, host: BodyHost<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, concurrency: number, host: BodyHost<S>) {
+    this.#deps = deps;
     this.#concurrency = concurrency;
     this.#host = host;
-    this.#outcomes = new Outcomes(engine, host);
+    this.#outcomes = new Outcomes(deps, host);
   }
 
   /** Whether any body is at work. */
@@ -120,14 +120,14 @@ export class Bodies<S> {
   leave(): void {
     const { checkpoint } = this.#host.cursor();
     for (const key of this.#suspended.keys()) {
-      letGo(this.#engine, checkpoint, this.#attempts.get(key)!, this.#returns.has(key));
+      letGo(this.#deps, checkpoint, this.#attempts.get(key)!, this.#returns.has(key));
       this.#attempts.delete(key);
     }
   }
 
   /** Selects the inputs of a step that begins once `checkpoint` is durable, and makes its first bodies. */
   prepareNextStep(checkpoint: Checkpoint, state: S): void {
-    const vertices = stepVertices(this.#engine.graph, checkpoint);
+    const vertices = stepVertices(this.#deps.graph, checkpoint);
     const plan = planStep(vertices, checkpoint, state);
     this.#ahead = { checkpoint, plan };
     this.#prepared.clear();
@@ -200,8 +200,8 @@ export class Bodies<S> {
   }
 
   #make(checkpoint: Checkpoint, key: string, execution: Execution, input: unknown): Attempt {
-    const engine = this.#engine;
-    const vertex = engine.graph.vertices.get(execution.vertexId)!;
+    const deps = this.#deps;
+    const vertex = deps.graph.vertices.get(execution.vertexId)!;
     const { run, nextStep: step } = checkpoint;
     const attempt: Attempt = new Attempt(
       {
@@ -211,12 +211,12 @@ export class Bodies<S> {
         step,
         vertex: vertex as never,
         execution,
-        runtime: engine.runtime,
-        logger: engine.logger,
+        runtime: deps.runtime,
+        logger: deps.logger,
         callingRun: this.#host.callingRun,
-        task: engine.tasks.get(vertex.id)!,
+        task: deps.tasks.get(vertex.id)!,
         input,
-        slowMs: slowMs(execution, engine.limits),
+        slowMs: slowMs(execution, deps.limits),
       },
       this.#port(key, execution, () => attempt),
       (settlement) => this.#settled(key, execution, settlement),
@@ -249,7 +249,7 @@ export class Bodies<S> {
 
   #port(key: string, x: Execution, attempt: () => Attempt): Omit<BodyPort, "signal" | "failed"> {
     const of = refOf(x);
-    const { runtime } = this.#engine;
+    const { runtime } = this.#deps;
     return {
       now: () => this.#now(),
       isBusy: () => this.#onces.areAtWork(key),
@@ -261,7 +261,7 @@ export class Bodies<S> {
           failed,
           recording: async (value) => {
             const what = `the result of once(${JSON.stringify(name)}) in vertex ${x.vertexId}`;
-            this.#engine.measureOutput(value, what);
+            this.#deps.measureOutput(value, what);
             await this.#host.durable({ type: "once", ...of, name, value });
             this.#attempts.get(key)?.recorded(name, value);
           },
@@ -272,8 +272,8 @@ export class Bodies<S> {
           late: () => attempt().late(`ended once(${JSON.stringify(name)})`),
         }),
       open: (event, before) => {
-        this.#engine.measureOutput(event.info, `the info of wait ${event.name} of vertex ${x.vertexId}`);
-        this.#engine.measureOutput(event.continuation, `the continuation of vertex ${x.vertexId}`);
+        this.#deps.measureOutput(event.info, `the info of wait ${event.name} of vertex ${x.vertexId}`);
+        this.#deps.measureOutput(event.continuation, `the continuation of vertex ${x.vertexId}`);
         this.#host.keep(event);
         if (before !== undefined && this.#isOpen(key, before)) {
           this.#host.keep({ type: "closed", ...of, id: before, reason: "superseded" });
@@ -369,7 +369,7 @@ export class Bodies<S> {
   }
 
   #now(): number {
-    return runTime(this.#engine.runtime, this.#host.cursor().checkpoint.run);
+    return runTime(this.#deps.runtime, this.#host.cursor().checkpoint.run);
   }
 
   #isOpen(key: string, waitId: string): boolean {

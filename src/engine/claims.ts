@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import { refusal, resumeAnswers } from "./answers.ts";
 import { isAwaited, NOT_AWAITED, storedCallers } from "./child_runs.ts";
 import type { FormerOwner } from "./claim.ts";
-import type { Engine, RunSettings } from "./engine.ts";
+import type { RunnerDeps, RunSettings } from "./engine.ts";
 import { waitingIn } from "./flow/waiting.ts";
 import type { RunHandle } from "./handle.ts";
 import { takeIn } from "./inbox.ts";
@@ -34,23 +34,23 @@ import { resultOf, Work } from "./work.ts";
  * 3. From the second recovery without progress on, a run waits a doubling delay of its own before the next one.
  */
 export class Claims<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #store: Store;
   readonly #loader: Loader<S>;
   readonly #passedOver = new Set<string>();
 
-  constructor(engine: Engine<S>, store: Store, loader: Loader<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, store: Store, loader: Loader<S>) {
+    this.#deps = deps;
     this.#store = store;
     this.#loader = loader;
-    releasedBodiesOf(store).serve(engine.graph, (runId) => this.recoverOne(runId, {}));
+    releasedBodiesOf(store).serve(deps.graph, (runId) => this.recoverOne(runId, {}));
   }
 
   /** Runs `claim` under a live owner id; again under a new one when the id turns out to have been buried. */
   async asOwner<T>(claim: (owner: Owner) => Promise<T>, insist = false): Promise<T> {
     for (let tries = 1;; tries++) {
       try {
-        return await claim(await this.#engine.ownership.acquire());
+        return await claim(await this.#deps.ownership.acquire());
       } catch (error) {
         const again = isSuperstepError(error, "MAILBOX_CONFLICT", "OWNERSHIP_LOST") ||
           (insist && isSuperstepError(error, "REVISION_CONFLICT"));
@@ -68,9 +68,9 @@ export class Claims<S> {
     former: FormerOwner,
   ): Promise<RunHandle<S> | undefined> {
     const located = await this.located(settings, cursor.checkpoint.run.caller);
-    const work = new Work(this.#engine, located, owner, cursor);
+    const work = new Work(this.#deps, located, owner, cursor);
     const { caller } = cursor.checkpoint.run;
-    const isOver = caller !== undefined && !await isAwaited(this.#engine.log, caller);
+    const isOver = caller !== undefined && !await isAwaited(this.#deps.log, caller);
     const cancelled = { type: "cancelled", reason: NOT_AWAITED } as const;
     const claimed = await work.claim({ facts: isOver ? [...facts, cancelled] : facts, ...former });
     return claimed ? work.begin() : undefined;
@@ -79,7 +79,7 @@ export class Claims<S> {
   /** The settings with how far the callers of a run are, where it has any. */
   async located(settings: RunSettings, caller: RunCaller | undefined): Promise<RunSettings> {
     if (caller === undefined || settings.callers !== undefined) return settings;
-    const callers = await storedCallers(this.#engine.log, caller);
+    const callers = await storedCallers(this.#deps.log, caller);
     return { ...settings, callers: () => callers };
   }
 
@@ -95,7 +95,7 @@ export class Claims<S> {
       const { reason, runId, waitId } = isSuperstepError(error, "ANSWER") ? error.fields : {};
       if (typeof waitId !== "string" || (reason !== "not_open" && reason !== "unknown")) throw error;
       const { closed } = await this.#store.wait(String(runId), waitId);
-      const { graph, runtime } = this.#engine;
+      const { graph, runtime } = this.#deps;
       throw closed === null ? error : refusal(graph, cursor.checkpoint, waitId, closed, false, runtime.now());
     }
   }
@@ -108,9 +108,9 @@ export class Claims<S> {
     retry = true,
   ): readonly RecordEvent[] | undefined {
     const { checkpoint, mailbox } = cursor;
-    const { runtime, limits } = this.#engine;
+    const { runtime, limits } = this.#deps;
     const now = runTime(runtime, checkpoint.run);
-    const answers = resumeAnswers(this.#engine, cursor, options, now);
+    const answers = resumeAnswers(this.#deps, cursor, options, now);
     const failed = retry ? pausedFailures(checkpoint) : [];
     const halted = retry && checkpoint.halt !== undefined;
     // Whatever comes in, a halt is lifted by a resume alone; only the end of the run's time goes before it.
@@ -146,9 +146,9 @@ export class Claims<S> {
 
   /** Takes over every run that a dead process left, and every one whose wake is due. */
   async recover(options: WorkOptions): Promise<readonly RunHandle<S>[]> {
-    const { runtime, graph } = this.#engine;
+    const { runtime, graph } = this.#deps;
     const left = new Set<string>();
-    const { dead, silent } = await this.#engine.ownership.watch.look();
+    const { dead, silent } = await this.#deps.ownership.watch.look();
     for (const ownerId of dead) await this.#orphans(ownerId, left);
     const now = runtime.now();
     let page = await this.#store.wakes(now, BATCH);
@@ -183,7 +183,7 @@ export class Claims<S> {
       } catch (error) {
         // A run too damaged to be halted must not block recovery of others; a store that fails does.
         if (isSuperstepError(error, "STORE")) await this.#store.wakes(0, 1);
-        this.#engine.logger.warn(`superstep: run ${runId} cannot be taken over: ${reasonOf(error)}`, {
+        this.#deps.logger.warn(`superstep: run ${runId} cannot be taken over: ${reasonOf(error)}`, {
           runId,
         });
       }
@@ -196,10 +196,10 @@ export class Claims<S> {
     await this.#orphans(ownerId, left);
     const [first] = left;
     if (first === undefined) return false;
-    const { watch } = this.#engine.ownership;
+    const { watch } = this.#deps.ownership;
     const standing = await watch.settle(
       ownerId,
-      () => askOwner(this.#engine, first, ownerId),
+      () => askOwner(this.#deps, first, ownerId),
       options.signal,
     );
     if (standing !== "gone") return false;
@@ -212,12 +212,12 @@ export class Claims<S> {
     if (this.#passedOver.has(runId)) return;
     if (this.#passedOver.size >= BATCH) this.#passedOver.clear();
     this.#passedOver.add(runId);
-    this.#engine.logger.warn(
+    this.#deps.logger.warn(
       `superstep: run ${runId} is due, but this code has another version of its graph`,
       {
         runId,
         graphVersion,
-        codeVersion: this.#engine.graph.version,
+        codeVersion: this.#deps.graph.version,
       },
     );
   }
@@ -225,7 +225,7 @@ export class Claims<S> {
   /** Adds the runs of an owner to `left`; false when it has none. */
   async #orphans(ownerId: string, left: Set<string>): Promise<boolean> {
     const runs = await this.#store.owners.ownedBy(ownerId, BATCH);
-    for (const runId of runs) if (this.#engine.ownership.atWork(ownerId, runId).length === 0) left.add(runId);
+    for (const runId of runs) if (this.#deps.ownership.atWork(ownerId, runId).length === 0) left.add(runId);
     return runs.length > 0;
   }
 
@@ -240,7 +240,7 @@ export class Claims<S> {
         this.#passOver(runId, String(error.fields["actual"]));
         return undefined;
       }
-      if (await haltUnloadable(this.#engine, runId, error)) return undefined;
+      if (await haltUnloadable(this.#deps, runId, error)) return undefined;
       throw error;
     }
   }
@@ -251,7 +251,7 @@ export class Claims<S> {
     settings: RunSettings,
     options: WorkOptions,
   ): Promise<RunHandle<S> | undefined> {
-    const { runtime, limits, log } = this.#engine;
+    const { runtime, limits, log } = this.#deps;
     const cursor = await this.#loader.load(runId);
     const { run } = cursor.checkpoint;
     if (run.status === "completed" || run.status === "cancelled") return undefined;
@@ -259,7 +259,7 @@ export class Claims<S> {
     // A run that is put off after a crash waits its time, also when somebody follows it.
     const now = runTime(runtime, run);
     if ((wake ?? 0) > now || waitsForTurn(cursor, now)) return undefined;
-    const former = await checkOwner(this.#engine, cursor.checkpoint);
+    const former = await checkOwner(this.#deps, cursor.checkpoint);
     const recoveries = run.recoveries + 1;
     if (former.absent !== undefined && run.recoveries > 0 && recoveries <= limits.maxRecoveries) {
       await log.defer(cursor, former.absent, now + recoveryDelay(recoveries, runtime.random()));
@@ -267,7 +267,7 @@ export class Claims<S> {
     }
     const facts = this.resumeFacts(cursor, owner, options, false);
     if (facts === undefined) {
-      if (wake !== undefined) await settleWake(this.#engine, cursor);
+      if (wake !== undefined) await settleWake(this.#deps, cursor);
       return undefined;
     }
     return await this.claim(cursor, owner, settings, facts, former);
@@ -278,7 +278,7 @@ export class Claims<S> {
    * works for the one which follows it goes on when bodies of it came back: nobody else wakes it.
    */
   async follow(runId: string, options: WorkOptions & Pick<StartOptions, "caller">): Promise<RunResult<S>> {
-    const { runtime } = this.#engine;
+    const { runtime } = this.#deps;
     const alarm = new Alarm(runtime);
     for (;;) {
       const cursor = await this.#loader.load(runId);
@@ -286,7 +286,7 @@ export class Claims<S> {
       const goesOn = run.status === "interrupted" && run.caller !== undefined &&
         run.caller.runId === options.caller?.runId &&
         halt === undefined && hasReturns(cursor.checkpoint, cursor.mailbox.content);
-      if (run.status !== "running" && !goesOn) return resultOf(this.#engine, cursor);
+      if (run.status !== "running" && !goesOn) return resultOf(this.#deps, cursor);
       const isQueued = waitsForTurn(cursor, runTime(runtime, run));
       const handle = isQueued ? undefined : await this.recoverOne(runId, options);
       if (handle !== undefined) return await handle.result();
@@ -295,7 +295,7 @@ export class Claims<S> {
       }
       const left = Math.min(run.queued?.until ?? Infinity, run.deadline ?? Infinity) - runtime.now();
       await (isQueued
-        ? waitingIn(this.#engine).turn(runId, run.queued!.permit, Math.min(left, QUEUED_MS), options.signal)
+        ? waitingIn(this.#deps).turn(runId, run.queued!.permit, Math.min(left, QUEUED_MS), options.signal)
         : alarm.sleep(POLL_MS / 4, alarm.rings, options.signal));
     }
   }

@@ -9,7 +9,7 @@ import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { enclosing } from "./around.ts";
 import { Bodies } from "./bodies.ts";
-import type { Engine, RunSettings } from "./engine.ts";
+import type { RunnerDeps, RunSettings } from "./engine.ts";
 import { gated, passOn, ungated } from "./flow/gate.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
 import { isOutcome, takeIn } from "./inbox.ts";
@@ -29,7 +29,7 @@ import { type Command, type Limits, nextDue, transition } from "./superstep.ts";
  * 5. When the loop ends, for whatever reason, every body's signal is aborted and nothing more of it is accepted.
  */
 export class Coordinator<S> implements OwnedRun {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #settings: RunSettings;
   readonly #owner: Owner;
   readonly #observers: () => readonly Hooks[];
@@ -60,7 +60,7 @@ export class Coordinator<S> implements OwnedRun {
   #ended = false;
 
   constructor(
-    engine: Engine<S>,
+    deps: RunnerDeps<S>,
     settings: RunSettings,
     owner: Owner,
     cursor: Cursor<S>,
@@ -69,12 +69,12 @@ export class Coordinator<S> implements OwnedRun {
   ) {
     this.#observers = observers;
     this.#children = children;
-    this.#engine = engine;
+    this.#deps = deps;
     this.#settings = settings;
     this.#owner = owner;
     this.#cursor = cursor;
     this.#runId = cursor.checkpoint.run.runId;
-    this.#bodies = new Bodies(engine, settings.concurrency, {
+    this.#bodies = new Bodies(deps, settings.concurrency, {
       cursor: () => this.#cursor,
       callingRun: {
         revisions: () => [this.#cursor.checkpoint.run.revision, ...this.#settings.callers?.() ?? []],
@@ -111,14 +111,14 @@ export class Coordinator<S> implements OwnedRun {
       tell: (event) => {
         if (this.#observers().length > 0) this.#tell(event());
       },
-      around: (start) => enclosing(this.#observers(), this.#engine.logger, start),
+      around: (start) => enclosing(this.#observers(), this.#deps.logger, start),
     });
   }
 
   /** Takes the run over. Until this has succeeded nothing of it is worked on. False when it waits for its turn. */
   async claim(claim: Claim): Promise<boolean> {
     const { facts, absent, replaced } = claim;
-    const { log, ownership } = this.#engine;
+    const { log, ownership } = this.#deps;
     const rivals = replaced === undefined ? [] : ownership.atWork(replaced, this.#runId);
     this.#facts = [...facts];
     this.#absent = absent;
@@ -243,16 +243,16 @@ export class Coordinator<S> implements OwnedRun {
       }
       const { checkpoint, mailbox, state } = this.#cursor;
       this.#appending = this.#facts.length;
-      const now = this.#judgedAt = runTime(this.#engine.runtime, checkpoint.run);
+      const now = this.#judgedAt = runTime(this.#deps.runtime, checkpoint.run);
       const isAtRest = (key: string) => this.#bodies.isAtRest(key);
       const taken = takeIn(checkpoint, mailbox.content, this.#facts, now, isAtRest);
-      const { graph, rules } = this.#engine;
+      const { graph, rules } = this.#deps;
       const [limits, busy] = [this.#limits, this.#bodies.onceAtWork];
       const situation = { graph, checkpoint, state, rules, limits, now, busy };
       const decide = (facts: readonly RecordEvent[]) => transition(situation, facts);
       const gate = checkpoint.run.flow === undefined
         ? ungated(decide(taken.events))
-        : await gated(this.#engine, this.#cursor, taken.events, this.#claiming, now, decide);
+        : await gated(this.#deps, this.#cursor, taken.events, this.#claiming, now, decide);
       const { decided } = gate;
       try {
         if (decided.events.length === 0 || this.#mayWait(decided.events, decided.command)) {
@@ -260,7 +260,7 @@ export class Coordinator<S> implements OwnedRun {
           return decided.command;
         }
         const { events, checkpoint, next, command } = decided;
-        const appending = this.#engine.log.append(this.#cursor, {
+        const appending = this.#deps.log.append(this.#cursor, {
           events,
           checkpoint,
           next,
@@ -268,7 +268,7 @@ export class Coordinator<S> implements OwnedRun {
           absent: this.#claiming ? this.#absent : undefined,
           wake: command.kind === "stop" ? command.wake : undefined,
           callers: this.#settings.callers?.(),
-          schemas: this.#engine.schemaOf,
+          schemas: this.#deps.schemaOf,
           cells: gate.cells,
         });
         // Selecting is pure, so it need not wait for the record that it follows from.
@@ -281,7 +281,7 @@ export class Coordinator<S> implements OwnedRun {
         this.#claiming = false;
         for (const [key, error] of decided.errors) this.#errors.set(key, error);
         this.#recorded(cursor, decided.events, taken.rerun);
-        if (gate.passOn.length > 0) this.#passing = passOn(this.#engine, gate.passOn, this.#passing);
+        if (gate.passOn.length > 0) this.#passing = passOn(this.#deps, gate.passOn, this.#passing);
         return decided.command;
       } catch (error) {
         this.#appending = 0;
@@ -295,13 +295,13 @@ export class Coordinator<S> implements OwnedRun {
   }
 
   get #limits(): Limits {
-    const { limits } = this.#engine;
+    const { limits } = this.#deps;
     return this.#settings.drain?.aborted ? { ...limits, inlineTimersMs: 0 } : limits;
   }
 
   /** Reads the mailbox, which also tells whether the run has been taken over. */
   async #refresh(): Promise<void> {
-    this.#cursor = await this.#engine.log.refresh(this.#cursor);
+    this.#cursor = await this.#deps.log.refresh(this.#cursor);
     if (this.#cursor.mailbox.content.owner === this.#owner.id) return;
     throw new OwnershipLostError(this.#runId, this.#owner.id);
   }
@@ -350,7 +350,7 @@ export class Coordinator<S> implements OwnedRun {
     const next = nextDue(checkpoint, this.#judgedAt);
     const due = Math.min(next ?? Infinity, run.deadline ?? Infinity);
     if (due === Infinity) return;
-    this.#timer = this.#engine.runtime.wakeAt(due, () => this.#latch.set());
+    this.#timer = this.#deps.runtime.wakeAt(due, () => this.#latch.set());
   }
 
   /** An abort: what is known is recorded, and the run is left for others to go on with. */
@@ -363,7 +363,7 @@ export class Coordinator<S> implements OwnedRun {
   }
 
   #tell(event: RunEvent): void {
-    notify(this.#observers(), this.#engine.logger, event);
+    notify(this.#observers(), this.#deps.logger, event);
   }
 
   #fail(error: unknown): unknown {

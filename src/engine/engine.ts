@@ -9,7 +9,7 @@ import type { Ownership } from "./ownership.ts";
 import type { Limits } from "./superstep.ts";
 
 /** What every run of one runner shares. */
-export interface Engine<S> {
+export interface RunnerDeps<S> {
   readonly graph: CompiledGraph<S>;
   readonly tasks: ReadonlyMap<string, Task<unknown, unknown>>;
   readonly store: Store;

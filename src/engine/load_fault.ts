@@ -3,7 +3,7 @@ import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
 import { errorText } from "../model/texts.ts";
 import { announcements } from "./announce.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { notify } from "./events.ts";
 import { passOn } from "./flow/gate.ts";
 import { runTime } from "./run_time.ts";
@@ -16,9 +16,13 @@ const LASTING = ["CHECKPOINT_DECODE", "UNKNOWN_VERTEX"];
  * Halts a run that this code cannot load, so that it is listed with its reason instead of being tried for ever; a resume
  * by code that can load it goes on where it stood. False when the fault may pass, or when not even a halt can be recorded.
  */
-export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault: unknown): Promise<boolean> {
+export async function haltUnloadable<S>(
+  deps: RunnerDeps<S>,
+  runId: string,
+  fault: unknown,
+): Promise<boolean> {
   if (!isSuperstepError(fault, ...LASTING)) return false;
-  const { log, runtime } = engine;
+  const { log, runtime } = deps;
   let cursor;
   try {
     cursor = await log.load(runId, { state: false });
@@ -28,7 +32,7 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
   }
   if (cursor === undefined) return false;
   const { checkpoint: before } = cursor;
-  const { absent } = await checkOwner(engine, before);
+  const { absent } = await checkOwner(deps, before);
   const { step } = before.run;
   const events: readonly RecordEvent[] = [
     { type: "halted", halt: { kind: "load_fault", step, message: errorText(messageOf(fault)) } },
@@ -36,15 +40,15 @@ export async function haltUnloadable<S>(engine: Engine<S>, runId: string, fault:
   const at = runTime(runtime, before.run);
   const limited = before.run.flow === undefined
     ? undefined
-    : await engine.flow.leave(before.run, cursor.mailbox.content.granted ?? [], "waiting", at);
+    : await deps.flow.leave(before.run, cursor.mailbox.content.granted ?? [], "waiting", at);
   const { checkpoint } = await revise(log, cursor, at, [...events, ...limited?.events ?? []], {
     absent,
     stateless: true,
     cells: limited?.cells,
   });
-  if (limited !== undefined) await passOn(engine, limited.passOn);
-  for (const told of announcements(before, checkpoint, events)) notify(engine.hooks, engine.logger, told);
-  engine.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
+  if (limited !== undefined) await passOn(deps, limited.passOn);
+  for (const told of announcements(before, checkpoint, events)) notify(deps.hooks, deps.logger, told);
+  deps.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
     runId,
     problem: messageOf(fault),
   });

@@ -10,7 +10,7 @@ import {
   ResumeTerminalError,
 } from "../errors.ts";
 import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { validateCheckpoint } from "./load.ts";
 
 /** What to read of a run. */
@@ -25,17 +25,17 @@ interface LoadRunOptions {
 
 /** Reads runs of one graph: whatever it returns can be worked on by this code, anything else is a typed error. */
 export class Loader<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #validator: StateValidator<S>;
 
-  constructor(engine: Engine<S>, validator: StateValidator<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, validator: StateValidator<S>) {
+    this.#deps = deps;
     this.#validator = validator;
   }
 
   /** The run as of a record of it. Judged in order: its identity, graph, version, end, state, and the rest. */
   async load(runId: string, options: LoadRunOptions = {}): Promise<Cursor<S>> {
-    const { graph, log } = this.#engine;
+    const { graph, log } = this.#deps;
     const { revision, ...what } = options;
     const load: LoadOptions = {
       ...what,
@@ -69,11 +69,11 @@ export class Loader<S> {
   }
 
   async #difference(runId: string): Promise<string> {
-    const [first] = await this.#engine.log.history(runId, 0, 1);
+    const [first] = await this.#deps.log.history(runId, 0, 1);
     const begun = first?.events.find((e) => e.type === "created" || e.type === "forked");
     // A fork of a run whose beginning was cut off does not know it either.
     return begun === undefined || begun.form === ""
       ? "its beginning is no longer stored"
-      : describeVersionDifference(begun.form, canonicalForm(this.#engine.graph));
+      : describeVersionDifference(begun.form, canonicalForm(this.#deps.graph));
   }
 }

@@ -4,17 +4,17 @@ import { ContextError } from "../errors.ts";
 import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { Settlement } from "./attempt.ts";
 import type { BodyHost } from "./body_host.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { type Fault, giveUp, judge } from "./policy.ts";
 import { runTime } from "./run_time.ts";
 
 /** What becomes of an execution whose body has settled: an outcome, another attempt, or a pause, as a fact. */
 export class Outcomes<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #host: BodyHost<S>;
 
-  constructor(engine: Engine<S>, host: BodyHost<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, host: BodyHost<S>) {
+    this.#deps = deps;
     this.#host = host;
   }
 
@@ -36,7 +36,7 @@ export class Outcomes<S> {
     x: Execution,
     { startedAt, ranMs }: Pick<Settlement, "startedAt" | "ranMs">,
   ): EventOf<"suspended"> {
-    const at = this.#engine.runtime.now();
+    const at = this.#deps.runtime.now();
     return { type: "suspended", ...refOf(x), startedAt, at, spentMs: x.spentMs + ranMs };
   }
 
@@ -53,7 +53,7 @@ export class Outcomes<S> {
     if (settlement.kind === "failed") return { error: settlement.error, phase: settlement.phase, attempt };
     if (settlement.kind !== "done") return undefined;
     try {
-      this.#engine.measureOutput(settlement.output, `the output of vertex ${x.vertexId}`);
+      this.#deps.measureOutput(settlement.output, `the output of vertex ${x.vertexId}`);
       return undefined;
     } catch (error) {
       return { error, phase: "serialize", attempt };
@@ -62,7 +62,7 @@ export class Outcomes<S> {
 
   /** Whether there is another attempt. */
   #judge(x: Execution, fault: Fault, startedAt: number, spentMs: number): boolean {
-    const { runtime, graph } = this.#engine;
+    const { runtime, graph } = this.#deps;
     const vertex = graph.vertices.get(x.vertexId)!;
     const now = runTime(runtime, this.#host.cursor().checkpoint.run);
     const verdict = judge(vertex, fault, { now, random: runtime.random(), spentMs });
@@ -87,8 +87,8 @@ export class Outcomes<S> {
   giveUp(
     x: Execution,
     fault: Fault,
-    startedAt = this.#engine.runtime.now(),
-    verdict = giveUp(this.#engine.graph.vertices.get(x.vertexId)!, fault),
+    startedAt = this.#deps.runtime.now(),
+    verdict = giveUp(this.#deps.graph.vertices.get(x.vertexId)!, fault),
   ): void {
     const of = refOf(x);
     this.#host.keepError(executionKey(x.vertexId, x.item), verdict.error);
@@ -96,7 +96,7 @@ export class Outcomes<S> {
       type: "failed",
       ...of,
       startedAt,
-      at: this.#engine.runtime.now(),
+      at: this.#deps.runtime.now(),
       failure: verdict.failure,
       ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
     });

@@ -2,7 +2,7 @@ import { amend } from "../checkpoint/amend.ts";
 import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { FormerOwner } from "./claim.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 
 /**
  * Makes sure that nobody is at work on a run, and finds whom a write in its owner's place replaces: nobody, a dead owner
@@ -11,7 +11,7 @@ import type { Engine } from "./engine.ts";
  * @throws {RunBusyError} a process owns it that is not known to be dead
  */
 export async function checkOwner<S>(
-  { ownership }: Engine<S>,
+  { ownership }: RunnerDeps<S>,
   { run: { owner, runId } }: Checkpoint,
   takeover = false,
 ): Promise<FormerOwner> {
@@ -32,7 +32,7 @@ export async function checkOwner<S>(
  * @throws {RunBusyError} its owner lives
  */
 export async function whenVacant<S, T>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   runId: string,
   work: () => Promise<T>,
   signal?: AbortSignal,
@@ -43,10 +43,10 @@ export async function whenVacant<S, T>(
     } catch (error) {
       if (!isSuperstepError(error, "RUN_BUSY")) throw error;
       const { owner } = error as RunBusyError;
-      if (engine.ownership.isOwn(owner)) throw error;
-      const standing = await engine.ownership.watch.settle(
+      if (deps.ownership.isOwn(owner)) throw error;
+      const standing = await deps.ownership.watch.settle(
         owner,
-        () => askOwner(engine, runId, owner),
+        () => askOwner(deps, runId, owner),
         signal,
       );
       if (signal?.aborted) throw new RunAbortedError(runId, -1, { cause: signal.reason });
@@ -57,11 +57,11 @@ export async function whenVacant<S, T>(
 
 /** Has the owner of a run look into its mailbox, and renew its beat for that. */
 export async function askOwner<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   runId: string,
   owner: string,
 ): Promise<void> {
-  engine.logger.info(
+  deps.logger.info(
     `superstep: run ${runId} is taken over unless its process shows within 15 s that it lives`,
     {
       runId,
@@ -69,5 +69,5 @@ export async function askOwner<S>(
     },
   );
   // It is at work, or somebody else is, where the mailbox has changed.
-  await amend(engine, { runId, graphId: "" }, (content) => content.owner === owner ? content : undefined);
+  await amend(deps, { runId, graphId: "" }, (content) => content.owner === owner ? content : undefined);
 }

@@ -4,7 +4,7 @@ import type { EventOf } from "../checkpoint/records.ts";
 import { CONFLICTS, isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
 import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { flowOf } from "./flow/names.ts";
 import { runIdOf, waitSalt } from "./ids.ts";
 import {
@@ -28,12 +28,12 @@ interface PreparedRun<S> {
  * @throws {ValidationError} the schema refuses the input
  */
 export function prepareRun<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   op: string,
   input: unknown,
   options: Omit<SubmitOptions, "at"> & Pick<StartOptions, "caller">,
 ): PreparedRun<S> {
-  const { graph, runtime, rules } = engine;
+  const { graph, runtime, rules } = deps;
   const { tags = [] } = options;
   const caller = options.caller && callerOf(options.caller);
   const runId = options.runId !== undefined
@@ -77,12 +77,12 @@ const DEFAULT_MAX_STEPS = 10_000;
  * @throws {RunExistsError} the id is taken by another run
  */
 export async function sameRun<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   created: EventOf<"created">,
   conflict: unknown,
 ): Promise<void> {
   if (!isSuperstepError(conflict, ...CONFLICTS)) throw conflict;
-  const found = await engine.log.load(created.runId, { state: false });
+  const found = await deps.log.load(created.runId, { state: false });
   if (found === undefined) throw conflict;
   const { runId, graphId, inputDigest } = found.checkpoint.run;
   if (graphId !== created.graphId) throw new RunExistsError(runId, `another graph, ${graphId}`);

@@ -13,7 +13,7 @@ import type { CompiledGraph } from "../model/definition.ts";
 import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { planStep } from "./plan.ts";
 import { stepVertices } from "./superstep.ts";
 
@@ -69,12 +69,17 @@ class ReleasedBodies {
 export const releasedBodiesOf: (store: Store) => ReleasedBodies = perObject(() => new ReleasedBodies());
 
 /** Lets a suspended body go, whose run was released; `isBack` when it has come back meanwhile. */
-export function letGo<S>(engine: Engine<S>, checkpoint: Checkpoint, attempt: Attempt, isBack: boolean): void {
+export function letGo<S>(
+  deps: RunnerDeps<S>,
+  checkpoint: Checkpoint,
+  attempt: Attempt,
+  isBack: boolean,
+): void {
   const { runId } = checkpoint.run;
   const { vertexId, item } = attempt.info.execution;
   const x = checkpoint.executions.get(executionKey(vertexId, item));
   if (x === undefined) return;
-  const { graph, store, log, logger } = engine;
+  const { graph, store, log, logger } = deps;
   const post: PostedReturn = { ...identityOf(x, checkpoint.nextStep), slow: true };
   const { input } = attempt.info;
   const comeBack = () => {
@@ -88,7 +93,7 @@ export function letGo<S>(engine: Engine<S>, checkpoint: Checkpoint, attempt: Att
     const done = async () => {
       const cursor = await log.load(runId);
       if (cursor !== undefined && !hasOtherInput(graph, cursor, x, input)) {
-        await postReturn(engine, runId, post);
+        await postReturn(deps, runId, post);
       }
     };
     done().catch((error) =>
@@ -123,15 +128,15 @@ function hasOtherInput<S>(
  * Has a suspended execution run again that has not moved on since. Does nothing, and is `false`, when it has, when the run
  * is over, or unknown.
  */
-async function postReturn<S>(engine: Engine<S>, runId: string, posted: PostedReturn): Promise<boolean> {
-  const { store, log, ownership, runtime } = engine;
+async function postReturn<S>(deps: RunnerDeps<S>, runId: string, posted: PostedReturn): Promise<boolean> {
+  const { store, log, ownership, runtime } = deps;
   for (;;) {
     const cursor = await log.load(runId, { state: false });
     if (cursor === undefined || !isStillSuspended(cursor.checkpoint, posted)) return false;
     const { run } = cursor.checkpoint;
     if (run.status === "completed" || run.status === "cancelled") return false;
     const changed = await amend(
-      engine,
+      deps,
       run,
       (content) => withReturn(content, posted, run, dueAtOnce(runtime.now())),
       cursor.mailbox.version,
@@ -144,20 +149,20 @@ async function postReturn<S>(engine: Engine<S>, runId: string, posted: PostedRet
       if (run.owner === undefined && !ownership.isHeard) await take?.(runId);
       return true;
     }
-    return await returnToCaller(engine, run.caller);
+    return await returnToCaller(deps, run.caller);
   }
 }
 
 /** Has the execution run again that a run works for, if it does and is suspended: the run has got on without it. */
 export async function returnToCaller<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   caller: Checkpoint["run"]["caller"],
 ): Promise<boolean> {
   if (caller === undefined) return false;
-  const cursor = await engine.log.load(caller.runId, { state: false });
+  const cursor = await deps.log.load(caller.runId, { state: false });
   const x = cursor?.checkpoint.executions.get(executionKey(caller.vertexId, caller.item));
   if (cursor === undefined || x === undefined) return false;
-  return await postReturn(engine, caller.runId, identityOf(x, cursor.checkpoint.nextStep));
+  return await postReturn(deps, caller.runId, identityOf(x, cursor.checkpoint.nextStep));
 }
 
 function withReturn(

@@ -9,7 +9,7 @@ import type { WaitDefinition } from "../model/wait.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
 import { Answering } from "./answering.ts";
 import { Claims } from "./claims.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { followed, type FollowOptions } from "./follow.ts";
 import { Sweeper } from "./flow/sweep.ts";
 import type { RunHandle } from "./handle.ts";
@@ -58,7 +58,7 @@ export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "rea
  * 2. A bad argument is refused before anything is written. What happens in a run never rejects the call.
  */
 export class Runner<S, I = unknown> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #store: Store;
   readonly #loader: Loader<S>;
   readonly #claims: Claims<S>;
@@ -68,19 +68,19 @@ export class Runner<S, I = unknown> {
   #input: { readonly schema: unknown } | undefined;
 
   /** @internal */
-  constructor(engine: Engine<S>, store: Store, validator: StateValidator<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, store: Store, validator: StateValidator<S>) {
+    this.#deps = deps;
     this.#store = store;
-    this.#loader = new Loader(engine, validator);
-    this.#claims = new Claims(engine, store, this.#loader);
-    this.#starts = new Starts(engine, this.#claims);
-    this.#sweeper = new Sweeper(engine);
-    this.#answering = new Answering(engine, this.#loader);
+    this.#loader = new Loader(deps, validator);
+    this.#claims = new Claims(deps, store, this.#loader);
+    this.#starts = new Starts(deps, this.#claims);
+    this.#sweeper = new Sweeper(deps);
+    this.#answering = new Answering(deps, this.#loader);
   }
 
   /** The compiled graph. */
   get graph(): CompiledGraph<S, I> {
-    return this.#engine.graph as CompiledGraph<S, I>;
+    return this.#deps.graph as CompiledGraph<S, I>;
   }
 
   /** The store that its runs are kept in. */
@@ -90,17 +90,17 @@ export class Runner<S, I = unknown> {
 
   /** The JSON Schema of the inputs that runs are started with, for forms; `undefined` where the schema has none. */
   get inputSchema(): unknown {
-    return (this.#input ??= { schema: jsonSchemaOf(this.#engine.graph.schema) }).schema;
+    return (this.#input ??= { schema: jsonSchemaOf(this.#deps.graph.schema) }).schema;
   }
 
   /** The graph as plain JSON: exactly what its version is made of, with labels. */
   topology(): Topology {
-    return topology(this.#engine.graph);
+    return topology(this.#deps.graph);
   }
 
   /** The graph as Mermaid text; with a run id, its vertices carry their status in the newest step. */
   async mermaid(runId?: string): Promise<string> {
-    return mermaid(this.#engine.graph, await this.#statuses(runId));
+    return mermaid(this.#deps.graph, await this.#statuses(runId));
   }
 
   /**
@@ -164,13 +164,13 @@ export class Runner<S, I = unknown> {
     const claim = () =>
       this.#claims.asOwner(async (owner) => {
         const cursor = await this.#loader.load(runId, { unfinished: true });
-        const former = await checkOwner(this.#engine, cursor.checkpoint, options.takeover === true);
+        const former = await checkOwner(this.#deps, cursor.checkpoint, options.takeover === true);
         const facts = await this.#claims.factsOf(cursor, owner, options);
-        if (facts === undefined) return { result: () => resultOf(this.#engine, cursor) };
+        if (facts === undefined) return { result: () => resultOf(this.#deps, cursor) };
         const claimed = await this.#claims.claim(cursor, owner, settings, facts, former);
         return claimed ?? { result: () => this.#claims.follow(runId, workOf(options)) };
       }, options.takeover === true);
-    const handle = await whenVacant(this.#engine, runId, claim, options.signal);
+    const handle = await whenVacant(this.#deps, runId, claim, options.signal);
     return await handle.result();
   }
 
@@ -213,12 +213,12 @@ export class Runner<S, I = unknown> {
    * @throws {CheckpointNotFoundError} there is no such run
    */
   cancel(runId: string, reason?: string): Promise<Cancellation> {
-    return cancelRun(this.#engine, runId, reason);
+    return cancelRun(this.#deps, runId, reason);
   }
 
   /** The id of the run that is started with an idempotency key, and without an id of its own. */
   runIdOf(idempotencyKey: string): string {
-    return runIdOf(this.#engine.graph.id, idempotencyKey);
+    return runIdOf(this.#deps.graph.id, idempotencyKey);
   }
 
   /**
@@ -242,7 +242,7 @@ export class Runner<S, I = unknown> {
     options: ForkOptions<S> = {},
   ): Promise<{ readonly runId: string }> {
     checkOptions("fork", options);
-    return await forkRun(this.#engine, this.#loader, { runId, revision }, options);
+    return await forkRun(this.#deps, this.#loader, { runId, revision }, options);
   }
 
   /**
@@ -258,8 +258,8 @@ export class Runner<S, I = unknown> {
    * @throws {ArgumentError} it would change the items of a map vertex of which an outcome is recorded
    */
   async update(runId: string, edit: StateEdit<S>): Promise<RunView<S>> {
-    const cursor = await updateRun(this.#engine, this.#loader, runId, edit);
-    return viewOf(this.#engine.graph, this.#engine.rules, cursor);
+    const cursor = await updateRun(this.#deps, this.#loader, runId, edit);
+    return viewOf(this.#deps.graph, this.#deps.rules, cursor);
   }
 
   /**
@@ -270,7 +270,7 @@ export class Runner<S, I = unknown> {
    */
   async purge(query: PurgeQuery): Promise<number> {
     checkOptions("purge", query);
-    return await purgeRuns(this.#engine, query);
+    return await purgeRuns(this.#deps, query);
   }
 
   /**
@@ -292,19 +292,19 @@ export class Runner<S, I = unknown> {
    */
   async get(runId: string, options: GetOptions = {}): Promise<RunView<S>> {
     const cursor = await this.#loader.load(checkedRunId(runId, "get"), revisionOf("get", options));
-    return viewOf(this.#engine.graph, this.#engine.rules, cursor);
+    return viewOf(this.#deps.graph, this.#deps.rules, cursor);
   }
 
   /** The run record alone; also when the state cannot be decoded. */
   async status(runId: string): Promise<RunRecord> {
-    const cursor = await this.#engine.log.load(checkedRunId(runId, "status"), { state: false });
+    const cursor = await this.#deps.log.load(checkedRunId(runId, "status"), { state: false });
     if (cursor === undefined) throw new CheckpointNotFoundError(runId);
     return cursor.checkpoint.run;
   }
 
   /** The records of a run in order, each with what happened in it. */
   async history(runId: string, query: HistoryQuery = {}): Promise<Page<HistoryEntry>> {
-    return await historyOf(this.#engine.log, checkedRunId(runId, "history"), query);
+    return await historyOf(this.#deps.log, checkedRunId(runId, "history"), query);
   }
 
   /**
@@ -319,18 +319,18 @@ export class Runner<S, I = unknown> {
    * ```
    */
   follow(runId: string, options: FollowOptions = {}): AsyncIterableIterator<HistoryEntry> {
-    return followed(this.#engine, runId, options);
+    return followed(this.#deps, runId, options);
   }
 
   /** Runs of this graph, newest created first. */
   async list(query: RunQuery = {}): Promise<Page<CatalogRow>> {
     checkOptions("list", query);
-    return await this.#store.list({ ...query, graphId: this.#engine.graph.id });
+    return await this.#store.list({ ...query, graphId: this.#deps.graph.id });
   }
 
   /** Open waits of this graph's runs, oldest opened first. */
   async waits(query: Omit<WaitQuery, "graphId"> = {}): Promise<Page<InboxEntry>> {
-    return inboxOf(await this.#store.waits({ ...query, graphId: this.#engine.graph.id }));
+    return inboxOf(await this.#store.waits({ ...query, graphId: this.#deps.graph.id }));
   }
 
   /**

@@ -4,7 +4,7 @@ import type { Mailbox } from "../checkpoint/mailbox.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store, WakeRow } from "../store/store.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./engine.ts";
 import { nextDue } from "./superstep.ts";
 
 export { LAST_AT_ONCE } from "../checkpoint/mailbox.ts";
@@ -29,9 +29,9 @@ export async function postpone(
 }
 
 /** Sets the wake of an idle run to what it waits for; of one that waits for no time it is removed. */
-export async function settleWake<S>(engine: Engine<S>, { checkpoint, mailbox }: Cursor<S>): Promise<void> {
+export async function settleWake<S>(deps: RunnerDeps<S>, { checkpoint, mailbox }: Cursor<S>): Promise<void> {
   const wake = wakeOf(checkpoint);
-  await amend(engine, checkpoint.run, (content) => withWake(content, wake), mailbox.version);
+  await amend(deps, checkpoint.run, (content) => withWake(content, wake), mailbox.version);
 }
 
 /** The mailbox with another wake, where nobody owns the run. */

@@ -5,7 +5,7 @@ import { announcements } from "./announce.ts";
 import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";
-import type { Engine, RunSettings } from "./engine.ts";
+import type { RunnerDeps, RunSettings } from "./engine.ts";
 import { type Hooks, notify } from "./events.ts";
 import type { Admission } from "./flow/flow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
@@ -18,18 +18,18 @@ import { type RunResult, viewOf } from "./result.ts";
 export class Work<S> {
   readonly #stream = new EventStream();
   readonly #coordinator: Coordinator<S>;
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #observers: () => readonly Hooks[];
   readonly #cursor: Cursor<S>;
   readonly #isCalled: boolean;
 
-  constructor(engine: Engine<S>, settings: RunSettings, owner: Owner, cursor: Cursor<S>) {
-    const lasting = [...engine.hooks, ...settings.hooks];
+  constructor(deps: RunnerDeps<S>, settings: RunSettings, owner: Owner, cursor: Cursor<S>) {
+    const lasting = [...deps.hooks, ...settings.hooks];
     const all = [...lasting, this.#stream.hooks];
     this.#observers = () => this.#stream.isRead ? all : lasting;
-    const children = new ChildRuns((runId) => cancelRun(engine, runId, NOT_AWAITED));
-    this.#coordinator = new Coordinator(engine, settings, owner, cursor, this.#observers, children);
-    this.#engine = engine;
+    const children = new ChildRuns((runId) => cancelRun(deps, runId, NOT_AWAITED));
+    this.#coordinator = new Coordinator(deps, settings, owner, cursor, this.#observers, children);
+    this.#deps = deps;
     this.#cursor = cursor;
     this.#isCalled = settings.isCalled === true;
   }
@@ -39,7 +39,7 @@ export class Work<S> {
    * while its acknowledgement is on the way finds it at work.
    */
   static async create<S>(
-    engine: Engine<S>,
+    deps: RunnerDeps<S>,
     settings: RunSettings,
     owner: Owner,
     created: EventOf<"created">,
@@ -55,9 +55,9 @@ export class Work<S> {
     try {
       const { cells, events } = admission ?? {};
       const write = { writer: owner.id, callers: settings.callers?.(), signal: settings.signal, cells };
-      const work = new Work(engine, settings, owner, await engine.log.create(created, state, write, events));
+      const work = new Work(deps, settings, owner, await deps.log.create(created, state, write, events));
       const { caller } = created;
-      if (caller !== undefined && !await isAwaited(engine.log, caller)) work.#coordinator.cancel(NOT_AWAITED);
+      if (caller !== undefined && !await isAwaited(deps.log, caller)) work.#coordinator.cancel(NOT_AWAITED);
       work.#coordinator.hold();
       for (const pass of heard) pass(work.#coordinator);
       owner.release(created.runId, early);
@@ -82,10 +82,10 @@ export class Work<S> {
       };
       // A start begins one macrotask later, so that whoever gets the handle can listen from the first event on.
       if (created === undefined) begin();
-      else this.#engine.runtime.macrotask(begin);
+      else this.#deps.runtime.macrotask(begin);
     });
     const result = ending.then(
-      ({ cursor, errors }) => resultOf(this.#engine, cursor, errors),
+      ({ cursor, errors }) => resultOf(this.#deps, cursor, errors),
       (error) => this.#cancelled(error),
     ).then((result) => this.#ended(result, created === undefined));
     result.catch(() => {});
@@ -94,7 +94,7 @@ export class Work<S> {
       runId,
       created: created !== undefined,
       result: () => result,
-      cancel: (reason) => cancelRun(this.#engine, runId, reason),
+      cancel: (reason) => cancelRun(this.#deps, runId, reason),
       events: (options) => this.#stream.read(options),
     };
   }
@@ -102,9 +102,9 @@ export class Work<S> {
   /** Whoever lost a run because it was cancelled meanwhile ends without an error. */
   async #cancelled(error: unknown): Promise<RunResult<S>> {
     if (!isSuperstepError(error, "OWNERSHIP_LOST")) throw error;
-    const cursor = await this.#engine.log.load(this.#cursor.checkpoint.run.runId).catch(() => undefined);
+    const cursor = await this.#deps.log.load(this.#cursor.checkpoint.run.runId).catch(() => undefined);
     if (cursor?.checkpoint.run.status !== "cancelled") throw error;
-    return resultOf(this.#engine, cursor);
+    return resultOf(this.#deps, cursor);
   }
 
   /**
@@ -115,10 +115,10 @@ export class Work<S> {
     const { runId, caller } = result.run;
     const moved = !this.#isCalled && (resumed || result.status !== "interrupted");
     try {
-      if (moved) await returnToCaller(this.#engine, caller);
-      if (result.status === "cancelled") await cancelCalled(this.#engine, runId);
+      if (moved) await returnToCaller(this.#deps, caller);
+      if (result.status === "cancelled") await cancelCalled(this.#deps, runId);
     } catch (error) {
-      this.#engine.logger.warn(
+      this.#deps.logger.warn(
         `superstep: not every run that works for ${runId}, or that it works for, knows of its end`,
         {
           runId,
@@ -132,18 +132,18 @@ export class Work<S> {
   #announce(created: EventOf<"created">): void {
     const { checkpoint } = this.#cursor;
     for (const told of announcements(checkpoint, checkpoint, [created])) {
-      notify(this.#observers(), this.#engine.logger, told);
+      notify(this.#observers(), this.#deps.logger, told);
     }
   }
 }
 
 /** The result of a run that nobody is at work on. */
 export function resultOf<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   cursor: Cursor<S>,
   errors?: ReadonlyMap<string, unknown>,
 ): RunResult<S> {
-  const view = viewOf(engine.graph, engine.rules, cursor, errors);
+  const view = viewOf(deps.graph, deps.rules, cursor, errors);
   if (view.status !== "running") return view;
   throw new RunAbortedError(view.run.runId, view.run.revision);
 }

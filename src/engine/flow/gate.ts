@@ -3,7 +3,7 @@ import type { Cursor } from "../../checkpoint/log.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { reasonOf } from "../../errors.ts";
 import type { CellChange } from "../../store/store.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import type { Transition } from "../superstep.ts";
 import type { Admission, Flow, LimitedRun } from "./flow.ts";
 
@@ -29,14 +29,14 @@ const NOTHING: readonly string[] = [];
  * or ends the run returns its permits.
  */
 export async function gated<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   cursor: Cursor<S>,
   facts: readonly RecordEvent[],
   claims: boolean,
   now: number,
   decide: (facts: readonly RecordEvent[]) => Transition<S>,
 ): Promise<Gated<S>> {
-  const { flow } = engine;
+  const { flow } = deps;
   const { checkpoint: { run }, mailbox: { content: { granted = [] } } } = cursor;
   if (claims && !facts.some((e) => e.type === "cancelled")) {
     return await inTurn(flow, run, async () => {
@@ -89,7 +89,7 @@ function statusOf<S>({ checkpoint: { run: { status } } }: Transition<S>): "over"
 
 /** Gives permits on, and never rejects: what is not done here is done by the sweeper. */
 export async function passOn<S>(
-  { flow, logger }: Engine<S>,
+  { flow, logger }: RunnerDeps<S>,
   permits: readonly string[],
   after?: Promise<void>,
 ): Promise<void> {

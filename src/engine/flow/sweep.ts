@@ -1,6 +1,6 @@
 import { isSuperstepError } from "../../errors.ts";
 import { partsOf, SEPARATOR } from "../../model/flow.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import { displace } from "./displace.ts";
 import { permitPrefix } from "./names.ts";
 import { bytesOf, countIn, countName, holderName, type PermitCount } from "./permits.ts";
@@ -10,24 +10,24 @@ import { bytesOf, countIn, countName, holderName, type PermitCount } from "./per
  * is cancelled, a holder that is no more counts no more, and counts that nobody uses are removed.
  */
 export class Sweeper<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   /** The version that each count of a queue had when it was seen first. */
   #seen = new Map<string, Seen>();
   #after: string | undefined;
 
-  constructor(engine: Engine<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>) {
+    this.#deps = deps;
   }
 
   async sweep(): Promise<void> {
-    const { flow: { rules }, graph } = this.#engine;
+    const { flow: { rules }, graph } = this.#deps;
     if (rules === undefined) return;
     const seen = new Map<string, Seen>();
     for (const kind of ["singleton", "concurrency"] as const) {
       const prefix = permitPrefix(kind, graph.id);
       let after: string | undefined;
       for (;;) {
-        const [first] = await this.#engine.store.cells.list("queue", {
+        const [first] = await this.#deps.store.cells.list("queue", {
           prefix,
           limit: 1,
           ...(after === undefined ? {} : { after }),
@@ -43,14 +43,14 @@ export class Sweeper<S> {
   }
 
   async #right(permit: string, seen: Map<string, Seen>): Promise<void> {
-    const { flow, store, runtime } = this.#engine;
+    const { flow, store, runtime } = this.#deps;
     await flow.passOn([permit]);
     if (permit.startsWith("singleton/") && flow.rules?.singleton?.onConflict === "cancel") {
       const places = await store.cells.list("queue", { prefix: `${permit}${SEPARATOR}`, limit: 1_000 });
       const newest = places.map(({ name }) => partsOf(name)).sort((a, b) =>
         a.since - b.since || (a.runId < b.runId ? -1 : 1)
       ).at(-1);
-      if (newest !== undefined) await displace(this.#engine, permit, newest);
+      if (newest !== undefined) await displace(this.#deps, permit, newest);
     }
     const [cell] = await store.cells.read([countName(permit)]);
     const version = cell?.version ?? null;
@@ -63,7 +63,7 @@ export class Sweeper<S> {
 
   /** Counts the holders of a permit that has not moved for long; whether some of them are no more. */
   async #recount(permit: string): Promise<boolean> {
-    const { store, log, runtime } = this.#engine;
+    const { store, log, runtime } = this.#deps;
     const [cell] = await store.cells.read([countName(permit)]);
     const { version, ...count } = countIn(permit, cell!, runtime.now());
     const prefix = `${permit}${SEPARATOR}`;
@@ -102,7 +102,7 @@ export class Sweeper<S> {
 
   /** Removes some of the counts of which nobody has held anything for long. */
   async #removeUnused(): Promise<void> {
-    const { store, runtime, graph } = this.#engine;
+    const { store, runtime, graph } = this.#deps;
     const until = runtime.now() - UNUSED_MS;
     for (const kind of ["singleton", "concurrency"] as const) {
       const prefix = permitPrefix(kind, graph.id);

@@ -8,7 +8,7 @@ import type { Checkpoint } from "../../model/checkpoint.ts";
 import { announcements } from "../announce.ts";
 import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import { notify } from "../events.ts";
 import { passOn } from "../flow/gate.ts";
 import { resultsDue } from "../inbox.ts";
@@ -41,16 +41,16 @@ export interface Cancellation {
  * 4. The runs that work for it are cancelled with it.
  */
 export async function cancelRun<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   runId: string,
   reason = "requested",
 ): Promise<Cancellation> {
   checkedRunId(runId, "cancel");
   checkedReason(reason, "cancel");
-  const end = await endRun(engine, runId, reason);
+  const end = await endRun(deps, runId, reason);
   if (end.status === "cancelled") {
-    releasedBodiesOf(engine.store).abort(runId, new RunCancelledError(runId, end.reason ?? reason));
-    await cancelCalled(engine, runId);
+    releasedBodiesOf(deps.store).abort(runId, new RunCancelledError(runId, end.reason ?? reason));
+    await cancelCalled(deps, runId);
   }
   return end;
 }
@@ -59,16 +59,16 @@ export async function cancelRun<S>(
  * Cancels the runs that work for a cancelled run, also when it was cancelled before: whoever was to do it may have died.
  * They go on for nobody, so that it matters only to those at work, and to the lists.
  */
-export async function cancelCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
-  for await (const row of calledBy(engine.store, runId)) {
+export async function cancelCalled<S>(deps: RunnerDeps<S>, runId: string): Promise<void> {
+  for await (const row of calledBy(deps.store, runId)) {
     if (row.status !== "completed") {
-      await cancelRun(engine, row.runId, "the run that called it was cancelled");
+      await cancelRun(deps, row.runId, "the run that called it was cancelled");
     }
   }
 }
 
-async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Promise<Cancellation> {
-  const { runtime, log } = engine;
+async function endRun<S>(deps: RunnerDeps<S>, runId: string, reason: string): Promise<Cancellation> {
+  const { runtime, log } = deps;
   const until = runtime.elapsed() + PATIENCE_MS;
   for (let pause = FIRST_PAUSE_MS;; pause = Math.min(2 * pause, POLL_MS / 4)) {
     const cursor = await log.load(runId, { state: false });
@@ -77,13 +77,13 @@ async function endRun<S>(engine: Engine<S>, runId: string, reason: string): Prom
     const end = endOf(cursor.checkpoint);
     if (end !== undefined) return end;
     try {
-      const former = await checkOwner(engine, cursor.checkpoint);
-      return await record(engine, cursor, asked ?? reason, former);
+      const former = await checkOwner(deps, cursor.checkpoint);
+      return await record(deps, cursor, asked ?? reason, former);
     } catch (error) {
       if (isSuperstepError(error, ...CONFLICTS, "CELL_CONFLICT")) continue;
       if (!isSuperstepError(error, "RUN_BUSY")) throw error;
     }
-    if (asked === undefined) await ask(engine, cursor.checkpoint, reason);
+    if (asked === undefined) await ask(deps, cursor.checkpoint, reason);
     else if (runtime.elapsed() >= until) return { runId, status: "cancelled", reason: asked };
     await new Promise<void>((resolve) => runtime.wakeIn(pause, resolve));
   }
@@ -102,45 +102,45 @@ function endOf({ run }: Checkpoint): Cancellation | undefined {
 
 /** Cancels a run that nobody is at work on. */
 async function record<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   cursor: Cursor<S>,
   reason: string,
   { absent }: FormerOwner,
 ): Promise<Cancellation> {
   const { checkpoint: before, mailbox } = cursor;
   const { runId, revision, graphId } = before.run;
-  const at = runTime(engine.runtime, before.run);
+  const at = runTime(deps.runtime, before.run);
   const known: readonly RecordEvent[] = [
     ...resultsDue(before, mailbox.content, [], at),
     { type: "cancelled", reason },
   ];
   const limited = before.run.flow === undefined
     ? undefined
-    : await engine.flow.leave(before.run, mailbox.content.granted ?? [], "over", at);
+    : await deps.flow.leave(before.run, mailbox.content.granted ?? [], "over", at);
   const events = [
     ...known,
     ...closings(evolve(before, known, revision + 1, at), () => true, "cancelled"),
     ...limited?.events ?? [],
   ];
-  const { checkpoint: after } = await revise(engine.log, cursor, at, events, {
+  const { checkpoint: after } = await revise(deps.log, cursor, at, events, {
     absent,
     stateless: true,
     cells: limited?.cells,
   });
-  if (limited !== undefined) await passOn(engine, limited.passOn);
-  if (graphId === engine.graph.id) {
-    for (const told of announcements(before, after, events)) notify(engine.hooks, engine.logger, told);
+  if (limited !== undefined) await passOn(deps, limited.passOn);
+  if (graphId === deps.graph.id) {
+    for (const told of announcements(before, after, events)) notify(deps.hooks, deps.logger, told);
   }
-  await returnToCaller(engine, before.run.caller);
+  await returnToCaller(deps, before.run.caller);
   return { runId, status: "cancelled", reason };
 }
 
 /** Requests cancellation in the mailbox of a run that is at work; its owner sees it at once, or at its next poll. */
-async function ask<S>(engine: Engine<S>, { run }: Checkpoint, reason: string): Promise<void> {
-  const { runtime, ownership } = engine;
+async function ask<S>(deps: RunnerDeps<S>, { run }: Checkpoint, reason: string): Promise<void> {
+  const { runtime, ownership } = deps;
   // Without an owner nobody would look; with a request there is nothing to add.
   await amend(
-    engine,
+    deps,
     run,
     (content) =>
       content.owner === undefined || content.cancel !== undefined

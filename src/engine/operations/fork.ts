@@ -5,7 +5,7 @@ import { canonicalForm } from "../../graph/mod.ts";
 import type { Execution } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../child_runs.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import { waitSalt } from "../ids.ts";
 import { resultsDue } from "../inbox.ts";
 import type { Loader } from "../loader.ts";
@@ -33,12 +33,12 @@ export interface ForkOptions<S> {
  * 2. What is judged of a state, of items and of a checkpoint elsewhere is judged here, before anything is written.
  */
 export async function forkRun<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   loader: Loader<S>,
   parent: RunParent,
   options: ForkOptions<S>,
 ): Promise<{ readonly runId: string }> {
-  const { runtime, graph, log, rules } = engine;
+  const { runtime, graph, log, rules } = deps;
   checkedRunId(parent.runId, "fork");
   if (!Number.isSafeInteger(parent.revision) || parent.revision < 0) {
     throw new ArgumentError("fork", `the revision is ${String(parent.revision)}; give a whole number from 0`);
@@ -69,7 +69,7 @@ export async function forkRun<S>(
   });
   const event: EventOf<"forked"> = { type: "forked", parent, form: canonicalForm(graph) };
   try {
-    await forkCalled(engine, source, checkpoint, { revision: parent.revision, level: 0 });
+    await forkCalled(deps, source, checkpoint, { revision: parent.revision, level: 0 });
   } catch (error) {
     if (!isSuperstepError(error, "RUN_EXISTS")) throw error;
     // Somebody else may have finished this very fork meanwhile.
@@ -79,6 +79,6 @@ export async function forkRun<S>(
   }
   const wake = checkpoint.run.status === "completed" ? undefined : 0;
   await beginFork(log, checkpoint, event, state, { wake });
-  engine.ownership.poke(runId);
+  deps.ownership.poke(runId);
   return { runId };
 }

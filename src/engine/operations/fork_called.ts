@@ -10,7 +10,7 @@ import {
 import type { RunParent } from "../../model/run.ts";
 import type { WaitState } from "../../model/wait.ts";
 import { calledBy, calledTag, isCalledTag } from "../child_runs.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import { idempotencyKey, runIdOf } from "../ids.ts";
 import { checkedTags } from "../options.ts";
 import { beginFork } from "./begin_fork.ts";
@@ -28,22 +28,22 @@ import { type Moment, revisionAt } from "./revision_at.ts";
  * 4. Where a run stood is told by its own records. Without them the vertex begins its run anew.
  */
 export async function forkCalled<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   source: Checkpoint,
   fork: Checkpoint,
   moment: Moment,
 ): Promise<void> {
   const found = new Set<string>();
   const graphs = new Set<string>();
-  for await (const row of calledBy(engine.store, source.run.runId)) {
+  for await (const row of calledBy(deps.store, source.run.runId)) {
     found.add(row.runId);
     graphs.add(row.graphId);
   }
   const calls = [...callsOf(source, fork, found, graphs)];
   // Of a fork that exists already there is nothing to do, and what works for it may have been begun anew.
-  if (calls.length === 0 || await engine.log.load(fork.run.runId, { state: false }) !== undefined) return;
+  if (calls.length === 0 || await deps.log.load(fork.run.runId, { state: false }) !== undefined) return;
   for (let i = 0; i < calls.length; i += AT_ONCE) {
-    await Promise.all(calls.slice(i, i + AT_ONCE).map((call) => forkCall(engine, call, fork, moment)));
+    await Promise.all(calls.slice(i, i + AT_ONCE).map((call) => forkCall(deps, call, fork, moment)));
   }
 }
 
@@ -98,10 +98,15 @@ const LONGEST_GAP = 64;
 /** How many runs are forked at once. */
 const AT_ONCE = 32;
 
-async function forkCall<S>(engine: Engine<S>, call: Call, caller: Checkpoint, moment: Moment): Promise<void> {
-  const { log, runtime, logger } = engine;
+async function forkCall<S>(
+  deps: RunnerDeps<S>,
+  call: Call,
+  caller: Checkpoint,
+  moment: Moment,
+): Promise<void> {
+  const { log, runtime, logger } = deps;
   const { execution, runId, forkId } = call;
-  const revision = await revisionAt(engine, runId, moment);
+  const revision = await revisionAt(deps, runId, moment);
   if (revision === undefined) return;
   const cursor = revision === "unknown" ? undefined : await log.at(runId, revision).catch(gone);
   if (revision === "unknown" || cursor === undefined) {
@@ -125,7 +130,7 @@ async function forkCall<S>(engine: Engine<S>, call: Call, caller: Checkpoint, mo
     results: handedDown(source, caller.executions.get(executionKey(execution.vertexId, execution.item))),
   });
   const level = moment.level + 1;
-  await forkCalled(engine, source, checkpoint, { ...moment, level });
+  await forkCalled(deps, source, checkpoint, { ...moment, level });
   const [first] = await log.history(runId, 0, 1);
   const form = first?.events.find(isBeginning)?.form ?? "";
   await beginFork(log, checkpoint, { type: "forked", parent, form }, state, {

@@ -4,7 +4,7 @@ import { defined } from "../../model/defined.ts";
 import { rowsOf } from "../../model/pages.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
 import { calledBy } from "../child_runs.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import { checkedRunId, span } from "../options.ts";
 import { cancelRun } from "./cancel.ts";
 
@@ -31,7 +31,7 @@ export interface PurgeQuery {
  * 2. Each run is removed by itself. One that was left in the middle is gone for every reader, and whoever purges next, begins
  *    it anew or sweeps the store removes the rest.
  */
-export async function purgeRuns<S>(engine: Engine<S>, query: PurgeQuery): Promise<number> {
+export async function purgeRuns<S>(deps: RunnerDeps<S>, query: PurgeQuery): Promise<number> {
   const { runId, status, reason, force = false } = query;
   if (!force && (status === "running" || status === "interrupted" || reason !== undefined)) {
     throw new ArgumentError(
@@ -39,22 +39,22 @@ export async function purgeRuns<S>(engine: Engine<S>, query: PurgeQuery): Promis
       "runs that are not over are asked for; give `force` to cancel them first",
     );
   }
-  const until = untilOf(query, engine.runtime.now());
+  const until = untilOf(query, deps.runtime.now());
   if (runId !== undefined) {
     checkedRunId(runId, "purge");
-    return await purgeOne(engine, runId, query, until) ? 1 : 0;
+    return await purgeOne(deps, runId, query, until) ? 1 : 0;
   }
   let purged = 0;
-  for await (const id of matching(engine, query)) {
+  for await (const id of matching(deps, query)) {
     try {
-      if (await purgeOne(engine, id, query, until)) purged++;
+      if (await purgeOne(deps, id, query, until)) purged++;
     } catch (error) {
       // One run that is damaged keeps none of the others.
       if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
       const message = `superstep: run ${id} was not purged; give \`force\` to remove it unread: ${
         reasonOf(error)
       }`;
-      engine.logger.warn(message, { runId: id });
+      deps.logger.warn(message, { runId: id });
     }
   }
   return purged;
@@ -68,7 +68,7 @@ function untilOf({ olderThan }: PurgeQuery, now: number): number {
 }
 
 /** The runs of the catalog that may be asked for; each is judged again by its own record. */
-async function* matching<S>({ store, graph }: Engine<S>, query: PurgeQuery): AsyncIterable<string> {
+async function* matching<S>({ store, graph }: RunnerDeps<S>, query: PurgeQuery): AsyncIterable<string> {
   const { status, reason, tag, force } = query;
   const statuses = status !== undefined ? [status] : force === true ? [undefined] : OVER;
   for (const status of statuses) {
@@ -80,51 +80,51 @@ async function* matching<S>({ store, graph }: Engine<S>, query: PurgeQuery): Asy
 const OVER: readonly RunStatus[] = ["completed", "cancelled"];
 
 async function purgeOne<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   runId: string,
   query: PurgeQuery,
   until: number,
 ): Promise<boolean> {
-  const { store } = engine;
-  const found = await find(engine, runId, query);
+  const { store } = deps;
+  const found = await find(deps, runId, query);
   if (found === undefined) {
     // It may have been left in the middle, or be a fork of which only what works for it was stored.
-    await purgeAllCalled(engine, runId);
+    await purgeAllCalled(deps, runId);
     await store.purge(runId);
     return false;
   }
   const { run, epoch } = found;
   if (run !== undefined) {
-    if (run.graphId !== engine.graph.id) throw new GraphMismatchError(runId, engine.graph.id, run.graphId);
+    if (run.graphId !== deps.graph.id) throw new GraphMismatchError(runId, deps.graph.id, run.graphId);
     if (!fits(run, query, until)) return false;
     if (!OVER.includes(run.status)) {
       if (query.force !== true) {
         if (query.runId === undefined) return false;
         throw new ArgumentError("purge", `run ${runId} is ${run.status}; cancel it first, or give \`force\``);
       }
-      if (!await cancelled(engine, runId)) return false;
+      if (!await cancelled(deps, runId)) return false;
     }
   }
   // They would be taken for the work of a run that is begun anew under this id.
-  await purgeAllCalled(engine, runId);
+  await purgeAllCalled(deps, runId);
   await store.purge(runId, { epoch });
   return true;
 }
 
-async function purgeAllCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
-  for await (const row of calledBy(engine.store, runId)) await purgeCalled(engine, row.runId);
+async function purgeAllCalled<S>(deps: RunnerDeps<S>, runId: string): Promise<void> {
+  for await (const row of calledBy(deps.store, runId)) await purgeCalled(deps, row.runId);
 }
 
 /** Removes a run that works for one that is over, and those that work for it. */
-export async function purgeCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
-  await cancelRun(engine, runId, "purged");
-  await purgeAllCalled(engine, runId);
-  await engine.store.purge(runId);
+export async function purgeCalled<S>(deps: RunnerDeps<S>, runId: string): Promise<void> {
+  await cancelRun(deps, runId, "purged");
+  await purgeAllCalled(deps, runId);
+  await deps.store.purge(runId);
 }
 
 /** The run with its record, or without one when that cannot be read and force is given. */
 async function find<S>(
-  { log, store }: Engine<S>,
+  { log, store }: RunnerDeps<S>,
   runId: string,
   { force }: PurgeQuery,
 ): Promise<{ readonly run: RunRecord | undefined; readonly epoch: string } | undefined> {
@@ -144,9 +144,9 @@ function fits(run: RunRecord, { status, reason, tag }: PurgeQuery, until: number
 }
 
 /** Cancels a run; false when it is gone. */
-async function cancelled<S>(engine: Engine<S>, runId: string): Promise<boolean> {
+async function cancelled<S>(deps: RunnerDeps<S>, runId: string): Promise<boolean> {
   try {
-    await cancelRun(engine, runId, "purged");
+    await cancelRun(deps, runId, "purged");
     return true;
   } catch (error) {
     if (isSuperstepError(error, "CHECKPOINT_NOT_FOUND")) return false;

@@ -2,7 +2,7 @@ import type { EventOf } from "../../checkpoint/records.ts";
 import { CONFLICTS, isSuperstepError } from "../../errors.ts";
 import { calledBy } from "../child_runs.ts";
 import { purgeCalled } from "./purge.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 
 /**
  * Removes a run that worked for another one of its caller's id, or a fork that stands in the way of a start: one that was made for the very execution which starts the run, with
@@ -12,33 +12,33 @@ import type { Engine } from "../engine.ts";
  * @returns Whether the start can be tried again.
  */
 export async function removeStale<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   created: EventOf<"created">,
   conflict: unknown,
 ): Promise<boolean> {
   const { runId, graphId, inputDigest, caller } = created;
   if (caller === undefined || !isSuperstepError(conflict, ...CONFLICTS)) return false;
-  const found = await engine.log.load(runId, { state: false });
+  const found = await deps.log.load(runId, { state: false });
   if (found === undefined) return false;
   const { run } = found.checkpoint;
   const { epoch } = run.caller ?? {};
   if (epoch !== undefined && caller.epoch !== undefined && epoch !== caller.epoch) {
     // It works for a run that had the id of this caller before.
-    await purgeCalled(engine, runId);
+    await purgeCalled(deps, runId);
     return true;
   }
   const isInTheWay = run.revision === 0 && run.parent !== undefined && run.caller?.runId === caller.runId &&
     run.graphId === graphId && run.inputDigest !== inputDigest;
   if (!isInTheWay) return false;
-  await sweepCalled(engine, runId);
-  await engine.store.purge(runId, { epoch: found.position.epoch });
+  await sweepCalled(deps, runId);
+  await deps.store.purge(runId, { epoch: found.position.epoch });
   return true;
 }
 
 /** Nothing has been done in a run that works for one in which nothing has. */
-async function sweepCalled<S>(engine: Engine<S>, runId: string): Promise<void> {
-  for await (const row of calledBy(engine.store, runId)) {
-    await sweepCalled(engine, row.runId);
-    await engine.store.purge(row.runId);
+async function sweepCalled<S>(deps: RunnerDeps<S>, runId: string): Promise<void> {
+  for await (const row of calledBy(deps.store, runId)) {
+    await sweepCalled(deps, row.runId);
+    await deps.store.purge(row.runId);
   }
 }

@@ -1,4 +1,4 @@
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 
 /** The moment at which a record of a run was written, as the runs that work for it know it. */
 export interface Moment {
@@ -16,7 +16,7 @@ export interface Moment {
  * @returns `undefined` when the run began later; `unknown` when its records do not tell, or not any more.
  */
 export async function revisionAt<S>(
-  { log, store }: Engine<S>,
+  { log, store }: RunnerDeps<S>,
   runId: string,
   { revision, level }: Moment,
 ): Promise<number | "unknown" | undefined> {

@@ -4,7 +4,7 @@ import { revise } from "../../checkpoint/revise.ts";
 import { CONFLICTS, isSuperstepError, RunBusyError } from "../../errors.ts";
 import { storedCallers } from "../child_runs.ts";
 import { runTime } from "../run_time.ts";
-import type { Engine } from "../engine.ts";
+import type { RunnerDeps } from "../engine.ts";
 import { notify } from "../events.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId } from "../options.ts";
@@ -18,7 +18,7 @@ import { changedMaps, edited, type StateEdit } from "./edit.ts";
  * 3. A claim and an update at one instant are one after the other: whoever is second finds what the first has made.
  */
 export async function updateRun<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   loader: Loader<S>,
   runId: string,
   edit: StateEdit<S>,
@@ -28,10 +28,10 @@ export async function updateRun<S>(
     const cursor = await loader.load(runId, { unfinished: true });
     const { owner } = cursor.checkpoint.run;
     if (owner !== undefined) throw new RunBusyError(runId, owner);
-    const next = edited(cursor.state, edit, engine.rules, "update");
+    const next = edited(cursor.state, edit, deps.rules, "update");
     if (next.patch === undefined) return cursor;
     try {
-      return await record(engine, cursor, { state: next.value, patch: next.patch });
+      return await record(deps, cursor, { state: next.value, patch: next.patch });
     } catch (error) {
       if (!isSuperstepError(error, ...CONFLICTS)) throw error;
     }
@@ -39,11 +39,11 @@ export async function updateRun<S>(
 }
 
 async function record<S>(
-  engine: Engine<S>,
+  deps: RunnerDeps<S>,
   cursor: Cursor<S>,
   next: NonNullable<Parameters<typeof revise<S>>[4]["next"]>,
 ): Promise<Cursor<S>> {
-  const { graph, log, runtime } = engine;
+  const { graph, log, runtime } = deps;
   const { checkpoint: before, mailbox } = cursor;
   const at = runTime(runtime, before.run);
   const states = { before: cursor.state, after: next.state };
@@ -54,7 +54,7 @@ async function record<S>(
   const callers = before.run.caller && await storedCallers(log, before.run.caller);
   const updated = await revise(log, cursor, at, events, { next, wake, callers });
   const { runId, revision, step } = updated.checkpoint.run;
-  notify(engine.hooks, engine.logger, { type: "checkpoint", runId, revision, step, at });
-  if (maps.length > 0) engine.ownership.poke(runId);
+  notify(deps.hooks, deps.logger, { type: "checkpoint", runId, revision, step, at });
+  if (maps.length > 0) deps.ownership.poke(runId);
   return updated;
 }
