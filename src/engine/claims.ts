@@ -24,7 +24,7 @@ import { pausedFailures } from "./step.ts";
 import { inlineMs, nextDue } from "./superstep.ts";
 import { askOwner, checkOwner } from "./owner_check.ts";
 import { settleWake } from "./wakes.ts";
-import { resultOf, Work } from "./work.ts";
+import { ClaimedRun, resultOf } from "./work.ts";
 
 /**
  * Taking runs over.
@@ -68,7 +68,7 @@ export class Claims<S> {
     former: FormerOwner,
   ): Promise<RunHandle<S> | undefined> {
     const located = await this.located(settings, cursor.checkpoint.run.caller);
-    const work = new Work(this.#deps, located, owner, cursor);
+    const work = new ClaimedRun(this.#deps, located, owner, cursor);
     const { caller } = cursor.checkpoint.run;
     const isOver = caller !== undefined && !await isAwaited(this.#deps.log, caller);
     const cancelled = { type: "cancelled", reason: NOT_AWAITED } as const;

@@ -15,7 +15,7 @@ import { returnToCaller } from "./released_bodies.ts";
 import { type RunResult, viewOf } from "./result.ts";
 
 /** One claim of a run with those who listen to it. */
-export class Work<S> {
+export class ClaimedRun<S> {
   readonly #stream = new EventStream();
   readonly #coordinator: Coordinator<S>;
   readonly #deps: RunnerDeps<S>;
@@ -55,7 +55,12 @@ export class Work<S> {
     try {
       const { cells, events } = admission ?? {};
       const write = { writer: owner.id, callers: settings.callers?.(), signal: settings.signal, cells };
-      const work = new Work(deps, settings, owner, await deps.log.create(created, state, write, events));
+      const work = new ClaimedRun(
+        deps,
+        settings,
+        owner,
+        await deps.log.create(created, state, write, events),
+      );
       const { caller } = created;
       if (caller !== undefined && !await isAwaited(deps.log, caller)) work.#coordinator.cancel(NOT_AWAITED);
       work.#coordinator.hold();
