@@ -12,7 +12,7 @@ import type { FormerOwner } from "./claim.ts";
 import type { RunnerDeps, RunSettings } from "./engine.ts";
 import { waitingIn } from "./flow/waiting.ts";
 import type { RunHandle } from "./handle.ts";
-import { takeIn } from "./inbox.ts";
+import { withMailboxFacts } from "./inbox.ts";
 import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type StartOptions, type WorkOptions } from "./options.ts";
@@ -120,7 +120,7 @@ export class Claims<S> {
     const due = nextDue(checkpoint);
     const idle = checkpoint.run.status === "interrupted" && answers.length === 0 && failed.length === 0 &&
       !halted &&
-      takeIn(checkpoint, mailbox.content, [], now).events.length === 0 &&
+      withMailboxFacts(checkpoint, mailbox.content, [], now).events.length === 0 &&
       (checkpoint.run.deadline ?? Infinity) > now &&
       (checkpoint.phase === "halted" || due === undefined || due - now > inlineMs(checkpoint, limits));
     if (idle) return undefined;

@@ -12,7 +12,7 @@ import { Bodies } from "./bodies.ts";
 import type { RunnerDeps, RunSettings } from "./engine.ts";
 import { gated, passOn, ungated } from "./flow/gate.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
-import { isOutcome, takeIn } from "./inbox.ts";
+import { isOutcome, withMailboxFacts } from "./inbox.ts";
 import { Latch } from "./latch.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
 import { runTime } from "./run_time.ts";
@@ -245,7 +245,7 @@ export class Coordinator<S> implements OwnedRun {
       this.#appending = this.#facts.length;
       const now = this.#judgedAt = runTime(this.#deps.runtime, checkpoint.run);
       const isAtRest = (key: string) => this.#bodies.isAtRest(key);
-      const taken = takeIn(checkpoint, mailbox.content, this.#facts, now, isAtRest);
+      const taken = withMailboxFacts(checkpoint, mailbox.content, this.#facts, now, isAtRest);
       const { graph, rules } = this.#deps;
       const [limits, busy] = [this.#limits, this.#bodies.onceAtWork];
       const situation = { graph, checkpoint, state, rules, limits, now, busy };

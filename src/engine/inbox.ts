@@ -16,7 +16,7 @@ import type { WaitResult, WaitState } from "../model/wait.ts";
  * 4. A cancellation and a passed deadline come last: what became known before them stays known.
  * 5. What a body opens that misuses its context, and fails for that in the same record, is never opened: nobody awaits it.
  */
-export function takeIn(
+export function withMailboxFacts(
   checkpoint: Checkpoint,
   mailbox: Mailbox,
   given: readonly RecordEvent[],
