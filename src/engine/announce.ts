@@ -16,7 +16,7 @@ import { idempotencyKey, vertexRunId } from "./ids.ts";
  * What observers are told of a record that has become durable, in this order: the checkpoint, the start of the run or who
  * goes on with it, the outcomes and waits in ascending vertex id, the edges, the step, the halt, the end of the run.
  */
-export function announcements(
+export function hookEventsOf(
   before: Checkpoint,
   after: Checkpoint,
   events: readonly RecordEvent[],

@@ -1,7 +1,7 @@
 import { faulty, type Hooks, type Logger, type VertexStart } from "./events.ts";
 
 /** What runs a body within the `around` of every observer; `undefined` when there is none. */
-export function enclosing(
+export function wrapInAroundHooks(
   observers: readonly Hooks[],
   logger: Logger,
   start: () => VertexStart,

@@ -3,11 +3,11 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, messageOf, OwnershipLostError, RunAbortedError } from "../errors.ts";
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
-import { announcements } from "./announce.ts";
+import { hookEventsOf } from "./announce.ts";
 import { endOf } from "./end_reason.ts";
 import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
-import { enclosing } from "./around.ts";
+import { wrapInAroundHooks } from "./around.ts";
 import { Bodies } from "./bodies.ts";
 import type { RunnerDeps, RunSettings } from "./engine.ts";
 import { gated, passOn, ungated } from "./flow/gate.ts";
@@ -111,7 +111,7 @@ export class Coordinator<S> implements OwnedRun {
       tell: (event) => {
         if (this.#observers().length > 0) this.#tell(event());
       },
-      around: (start) => enclosing(this.#observers(), this.#deps.logger, start),
+      around: (start) => wrapInAroundHooks(this.#observers(), this.#deps.logger, start),
     });
   }
 
@@ -326,7 +326,7 @@ export class Coordinator<S> implements OwnedRun {
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
     if (rerun.length > 0) this.#rerun(events, rerun);
     if (this.#observers().length === 0) return;
-    for (const told of announcements(before, cursor.checkpoint, events)) this.#tell(told);
+    for (const told of hookEventsOf(before, cursor.checkpoint, events)) this.#tell(told);
   }
 
   /** What a body came to while the append was under way has not seen the results in it. */

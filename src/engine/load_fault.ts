@@ -2,7 +2,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
 import { errorText } from "../model/texts.ts";
-import { announcements } from "./announce.ts";
+import { hookEventsOf } from "./announce.ts";
 import type { RunnerDeps } from "./engine.ts";
 import { notify } from "./events.ts";
 import { passOn } from "./flow/gate.ts";
@@ -47,7 +47,7 @@ export async function haltUnloadable<S>(
     cells: limited?.cells,
   });
   if (limited !== undefined) await passOn(deps, limited.passOn);
-  for (const told of announcements(before, checkpoint, events)) notify(deps.hooks, deps.logger, told);
+  for (const told of hookEventsOf(before, checkpoint, events)) notify(deps.hooks, deps.logger, told);
   deps.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
     runId,
     problem: messageOf(fault),

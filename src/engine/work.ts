@@ -1,7 +1,7 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError } from "../errors.ts";
-import { announcements } from "./announce.ts";
+import { hookEventsOf } from "./announce.ts";
 import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";
@@ -136,7 +136,7 @@ export class ClaimedRun<S> {
 
   #announce(created: EventOf<"created">): void {
     const { checkpoint } = this.#cursor;
-    for (const told of announcements(checkpoint, checkpoint, [created])) {
+    for (const told of hookEventsOf(checkpoint, checkpoint, [created])) {
       notify(this.#observers(), this.#deps.logger, told);
     }
   }

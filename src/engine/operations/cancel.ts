@@ -5,7 +5,7 @@ import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
 import { CheckpointNotFoundError, CONFLICTS, isSuperstepError, RunCancelledError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
-import { announcements } from "../announce.ts";
+import { hookEventsOf } from "../announce.ts";
 import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
 import type { RunnerDeps } from "../engine.ts";
@@ -129,7 +129,7 @@ async function record<S>(
   });
   if (limited !== undefined) await passOn(deps, limited.passOn);
   if (graphId === deps.graph.id) {
-    for (const told of announcements(before, after, events)) notify(deps.hooks, deps.logger, told);
+    for (const told of hookEventsOf(before, after, events)) notify(deps.hooks, deps.logger, told);
   }
   await returnToCaller(deps, before.run.caller);
   return { runId, status: "cancelled", reason };
