@@ -57,7 +57,7 @@ const KNOWN: Readonly<Record<Op, KnownOptions<string>>> = {
   purge: { ...WHICH, runId: true, olderThan: true, force: ON_OFF } satisfies KnownOptions<keyof PurgeQuery>,
 };
 
-const ELSEWHERE = {
+const MISPLACED_OPTIONS = {
   submit: {
     concurrency: "it is an option of the worker that takes the run",
     checkpointEvery: "it is an option of whoever works on the run",
@@ -70,6 +70,6 @@ const ELSEWHERE = {
  * value that means nothing, such as the text "false" for `force`.
  */
 export function checkOptions(op: Op, options: object): void {
-  const problem = optionProblem(options, KNOWN[op], op === "submit" ? ELSEWHERE.submit : {});
+  const problem = optionProblem(options, KNOWN[op], op === "submit" ? MISPLACED_OPTIONS.submit : {});
   if (problem !== undefined) throw new ArgumentError(op, problem);
 }

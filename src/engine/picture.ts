@@ -1,7 +1,7 @@
 import type { Checkpoint, ExecutionStatus } from "../model/checkpoint.ts";
 
 /** What a map vertex shows when its items differ. */
-const LOUDEST: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];
+const STATUS_PRECEDENCE: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];
 
 /** What pictures show of a run: the vertices of the newest step by how they stand, those that ran before as done. */
 export function statusesOf(checkpoint: Checkpoint): Readonly<Record<string, ExecutionStatus>> {
@@ -15,7 +15,7 @@ export function statusesOf(checkpoint: Checkpoint): Readonly<Record<string, Exec
   }
   for (const [id, found] of counts) {
     const rest = found.get("done") === (checkpoint.maps.get(id)?.count ?? 1) ? "done" : "pending";
-    statuses.set(id, LOUDEST.find((status) => found.has(status)) ?? rest);
+    statuses.set(id, STATUS_PRECEDENCE.find((status) => found.has(status)) ?? rest);
   }
   return Object.fromEntries(statuses);
 }

@@ -123,11 +123,11 @@ export class ProgressModel {
 /** What a vertex is up to as a whole: the loudest of its items. */
 export function stateOf(row: Row, now: number): RowState {
   const states = new Set([...row.executions.values()].map((x) => currentState(x, now)));
-  const loudest = LOUDEST.find((state) => states.has(state)) ?? "running";
+  const loudest = STATUS_PRECEDENCE.find((state) => states.has(state)) ?? "running";
   return loudest === "done" && row.executions.size < row.items ? "running" : loudest;
 }
 
-const LOUDEST: readonly RowState[] = ["running", "backoff", "failed", "waiting", "done"];
+const STATUS_PRECEDENCE: readonly RowState[] = ["running", "backoff", "failed", "waiting", "done"];
 
 /** The next attempt begins without an event of its own. */
 export function currentState(x: Execution, now: number): RowState {
