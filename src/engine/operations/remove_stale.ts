@@ -11,7 +11,7 @@ import type { RunnerDeps } from "../engine.ts";
  *
  * @returns Whether the start can be tried again.
  */
-export async function removeStale<S>(
+export async function removeStaleFork<S>(
   deps: RunnerDeps<S>,
   created: EventOf<"created">,
   conflict: unknown,
