@@ -1,12 +1,12 @@
 import type { RecordEvent } from "./records.ts";
-import { eventShape } from "./shapes.ts";
+import { eventSchema } from "./shapes.ts";
 
 /**
  * How an event is written: `[code, mask, …values]`, where the code is its place among the shapes of events and bit i of the
  * mask tells that field i of its shape is there. Names would take more room than what they name, and a record of up to 950
  * bytes takes one page of a SQLite file, a longer one two.
  */
-export const EVENTS = eventShape.options.map(({ shape: { type, ...fields } }) =>
+export const EVENTS = eventSchema.options.map(({ shape: { type, ...fields } }) =>
   [type.value, Object.keys(fields)] as const
 );
 

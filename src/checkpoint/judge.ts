@@ -25,12 +25,12 @@ interface Definition {
 }
 
 /** What `schema` has against `next`, which came from the accepted `prev`; `undefined` when nothing. */
-export function judgeChange(
+export function validateChange(
   schema: Schema,
   prev: unknown,
   next: unknown,
 ): readonly Issue[] | undefined {
-  const judge = new Judge();
+  const judge = new ChangeValidator();
   judge.value(schema, prev, next);
   return judge.issues.length === 0 ? undefined : judge.issues;
 }
@@ -38,7 +38,7 @@ export function judgeChange(
 type Fields = Readonly<Record<string, unknown>>;
 
 /** One walk over what changed. Methods that tell are false where the schema has to see the whole. */
-class Judge {
+class ChangeValidator {
   readonly issues: Issue[] = [];
   readonly #path: Segment[] = [];
 

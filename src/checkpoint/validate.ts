@@ -8,7 +8,7 @@ import type { Schema } from "../model/schema.ts";
 import { canonical } from "./canonical.ts";
 import { schemaChange } from "./changes.ts";
 import { advance } from "./delta.ts";
-import { judgeChange } from "./judge.ts";
+import { validateChange } from "./judge.ts";
 import { type Issue, issueOf, parse, refusals } from "./schema.ts";
 
 export { jsonSchemaOf } from "./json_schema.ts";
@@ -51,7 +51,7 @@ export function stateValidator<S>(schema: Schema<unknown, S> | undefined): State
   return {
     input: (value) => parseStable(schema, value, "the input", STATE_ADVICE),
     check: (prev, next) =>
-      guarded(() => prev === undefined ? refusals(schema, next) : judgeChange(schema, prev, next)),
+      guarded(() => prev === undefined ? refusals(schema, next) : validateChange(schema, prev, next)),
     load: (value) => {
       let state = value as S;
       const issues = guarded(() => {
