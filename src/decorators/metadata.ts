@@ -19,11 +19,11 @@ import type { Duration } from "../model/durations.ts";
 import type { FlowOptions } from "../model/flow.ts";
 import type { Schema } from "../model/schema.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { claimCopy } from "../runtime/copy.ts";
+import { assertSingleCopy } from "../runtime/copy.ts";
 import { VERSION } from "../runtime/version.ts";
 import type { Origin } from "./origin.ts";
 
-const copy = claimCopy(VERSION, import.meta.url);
+const copy = assertSingleCopy(VERSION, import.meta.url);
 
 // Held since loading: an old copy of reflect-metadata that is loaded later replaces them, together with its store.
 const { defineMetadata, getOwnMetadata, getMetadata } = Reflect;

@@ -1,9 +1,9 @@
-import { crowded } from "../runtime/crowd.ts";
+import { allowManyListeners } from "../runtime/crowd.ts";
 
 /** Aborted with the caller's signal; that one itself is not what many listen to. */
 export function endOf(signal: AbortSignal | undefined): { readonly signal: AbortSignal } {
   const ending = new AbortController();
-  crowded(ending.signal);
+  allowManyListeners(ending.signal);
   const end = () => ending.abort(signal?.reason);
   if (signal?.aborted) end();
   else signal?.addEventListener("abort", end, { once: true });
@@ -18,7 +18,7 @@ export class Goings {
   #end = new AbortController();
 
   constructor(app: AbortSignal) {
-    crowded(this.#end.signal);
+    allowManyListeners(this.#end.signal);
     const end = () => this.#end.abort(app.reason);
     if (app.aborted) end();
     else app.addEventListener("abort", end, { once: true });
@@ -38,7 +38,7 @@ export class Goings {
     if (this.#end.signal.aborted) return;
     const end = this.#end;
     this.#end = new AbortController();
-    crowded(this.#end.signal);
+    allowManyListeners(this.#end.signal);
     end.abort();
   }
 }

@@ -20,7 +20,7 @@ const holder = globalThis as { [KEY]?: LoadedCopy };
  * @param url `import.meta.url` of the caller; a bundle that is no ES module has none
  * @throws {BuildError} naming both, when another copy has been loaded before
  */
-export function claimCopy(version: string, url: string | undefined): LoadedCopy {
+export function assertSingleCopy(version: string, url: string | undefined): LoadedCopy {
   const module = moduleUrl(url ?? fileOfFrame(0) ?? "an unknown place");
   const known = holder[KEY];
   if (known === undefined) {

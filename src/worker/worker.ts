@@ -5,7 +5,7 @@ import type { CompiledSchedule } from "../model/definition.ts";
 import type { CompiledFlow } from "../model/flow.ts";
 import type { Duration } from "../model/durations.ts";
 import type { RunRecord } from "../model/run.ts";
-import { crowded } from "../runtime/crowd.ts";
+import { allowManyListeners } from "../runtime/crowd.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";
@@ -105,8 +105,8 @@ export class WorkerLoops implements Worker {
     this.#parts = parts;
     this.#slots = new Slots(parts.concurrency, () => this.#drain());
     // Every run at work and every loop listens.
-    crowded(this.#release.signal);
-    crowded(this.#intake.signal);
+    allowManyListeners(this.#release.signal);
+    allowManyListeners(this.#intake.signal);
     this.#alarm = new Alarm(parts.runtime);
     this.keys = [...parts.runners.values()].map(({ graph }) => ({
       graphId: graph.id,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { test } from "node:test";
-import { crowded } from "../../src/runtime/crowd.ts";
+import { allowManyListeners } from "../../src/runtime/crowd.ts";
 
 test("any number may listen to a crowded signal without a warning (FC-36)", async () => {
   const warned: Error[] = [];
@@ -9,7 +9,7 @@ test("any number may listen to a crowded signal without a warning (FC-36)", asyn
   process.on("warning", warn);
   const controller = new AbortController();
   let told = 0;
-  for (let i = 0; i < 100; i++) crowded(controller.signal).addEventListener("abort", () => told++);
+  for (let i = 0; i < 100; i++) allowManyListeners(controller.signal).addEventListener("abort", () => told++);
   await new Promise<void>((resolve) => setTimeout(resolve, 5));
   controller.abort();
   process.off("warning", warn);
