@@ -8,7 +8,7 @@ import type { Asked } from "./operation.ts";
 import { ErrorBody } from "./schemas.ts";
 import type { Served } from "./served.ts";
 import type { StreamTimes } from "./stream.ts";
-import type { Sight } from "./views.ts";
+import type { Visibility } from "./views.ts";
 
 /** What middleware leaves for routes. */
 export interface Env {
@@ -31,7 +31,7 @@ export interface Env {
 /** What the routes work with. */
 export interface Api {
   readonly served: Served;
-  readonly expose: Sight;
+  readonly expose: Visibility;
   readonly runtime: Runtime;
   readonly logger: Logger;
   /** Aborted when the app is to end. */
@@ -42,7 +42,7 @@ export interface Api {
 }
 
 /** What the sender of a request may see. */
-export function sightOf({ expose }: Api, c: Context<Env>): Sight {
+export function visibilityOf({ expose }: Api, c: Context<Env>): Visibility {
   const { state, causes } = c.get("caller") ?? {};
   return { state: state ?? expose.state, causes: causes ?? expose.causes };
 }

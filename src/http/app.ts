@@ -9,7 +9,7 @@ import type { Api, Env } from "./api.ts";
 import { checkApp } from "./checked.ts";
 import type { AppType } from "./contract.ts";
 import { badRequest } from "./faults.ts";
-import { endOf, Goings } from "./goings.ts";
+import { AppLifetime, endOf } from "./goings.ts";
 import { EXPOSED, faultHandler, gate, secure, unmatched, watch } from "./gate.ts";
 import { Operations } from "./operation.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
@@ -42,7 +42,7 @@ import { dashboard, PAGES } from "./ui/mod.ts";
 export function createApp(options: AppOptions): AppType {
   checkApp(options);
   const { signal } = endOf(options.signal);
-  const goings = new Goings(signal);
+  const goings = new AppLifetime(signal);
   const api = apiOf(options, signal, goings);
   const app = new OpenAPIHono<Env>({
     defaultHook: (result) => {
@@ -94,7 +94,7 @@ export function routesOf(api: Api, app: OpenAPIHono<Env>) {
     .route("/", waitRoutes(api));
 }
 
-function apiOf(options: AppOptions, signal: AbortSignal, goings: Goings): Api {
+function apiOf(options: AppOptions, signal: AbortSignal, goings: AppLifetime): Api {
   const {
     runners = [],
     workflows = [],

@@ -14,7 +14,7 @@ export function endOf(signal: AbortSignal | undefined): { readonly signal: Abort
  * What goes on in an app by itself: its streams, and the runs that `resume` works on. It ends with the app, and when a
  * server of the app closes; after that the app can be served anew.
  */
-export class Goings {
+export class AppLifetime {
   #end = new AbortController();
 
   constructor(app: AbortSignal) {
@@ -26,7 +26,7 @@ export class Goings {
 
   /** Whoever closes a server of the app ends them. */
   belongTo(app: object): void {
-    goingsOf.set(app, this);
+    lifetimes.set(app, this);
   }
 
   get signal(): AbortSignal {
@@ -43,9 +43,9 @@ export class Goings {
   }
 }
 
-const goingsOf = new WeakMap<object, Goings>();
+const lifetimes = new WeakMap<object, AppLifetime>();
 
 /** Ends the streams of an app, and lets go of the runs that it works on. */
-export function endGoings(app: object): void {
-  goingsOf.get(app)?.end();
+export function endLifetime(app: object): void {
+  lifetimes.get(app)?.end();
 }

@@ -6,7 +6,7 @@ import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { host } from "../runtime/host.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { isOpen } from "./app.ts";
-import { endGoings } from "./goings.ts";
+import { endLifetime } from "./goings.ts";
 import { isLoopback } from "./origin.ts";
 
 /** Options of {@link listen}. */
@@ -123,7 +123,7 @@ interface Server {
 
 async function closeWithin(app: Answering, server: Server, grace: number): Promise<void> {
   server.stop();
-  endGoings(app);
+  endLifetime(app);
   const timer = systemRuntime.wakeIn(grace, () => server.cut());
   await server.closed;
   timer.cancel();

@@ -9,7 +9,7 @@ import type { HttpRunner } from "./served.ts";
 import type * as wire from "./wire.ts";
 
 /** What a caller may see of a run. */
-export interface Sight {
+export interface Visibility {
   /** States, outputs, answers and the like. */
   readonly state: boolean;
   /** What was thrown. */
@@ -32,7 +32,7 @@ export function runRef({ runId, graphId, graphVersion, status }: RunRecord): wir
 }
 
 /** A run as far as it may be seen. */
-export function runBody(view: RunView<unknown>, sight: Sight): wire.RunBody {
+export function runBody(view: RunView<unknown>, sight: Visibility): wire.RunBody {
   const { run, status, path, vertices } = view;
   const state = sight.state ? { state: toJson(view.state) } : {};
   const base = { ...runRef(run), run: runInfo(run), status, ...state, path, vertices };
@@ -53,7 +53,7 @@ export function runBody(view: RunView<unknown>, sight: Sight): wire.RunBody {
 }
 
 /** A failure by its kind; what was thrown may hold secrets. */
-function causeOf(failure: VertexFailure, sight: Sight): wire.Cause {
+function causeOf(failure: VertexFailure, sight: Visibility): wire.Cause {
   const { failures } = failure;
   return {
     ...plainCause(failure, sight),
@@ -63,18 +63,18 @@ function causeOf(failure: VertexFailure, sight: Sight): wire.Cause {
   };
 }
 
-function plainCause(failure: VertexFailure, sight: Sight): Omit<wire.Cause, "failures"> {
+function plainCause(failure: VertexFailure, sight: Visibility): Omit<wire.Cause, "failures"> {
   const { name, phase, attempt, code, message, data } = failure;
   const plain = defined({ name, phase, attempt, code });
   return sight.causes ? { ...plain, message, ...(data === undefined ? {} : { data: toJson(data) }) } : plain;
 }
 
-function haltOf({ kind, step, vertexId, target, message }: Halt, sight: Sight): wire.HaltInfo {
+function haltOf({ kind, step, vertexId, target, message }: Halt, sight: Visibility): wire.HaltInfo {
   return defined({ kind, step, vertexId, target, message: sight.causes ? message : undefined });
 }
 
 /** A record of a run as far as it may be seen. */
-export function checkpointOf({ events, ...entry }: HistoryEntry, sight: Sight): wire.Checkpoint {
+export function checkpointOf({ events, ...entry }: HistoryEntry, sight: Visibility): wire.Checkpoint {
   return { ...entry, events: events.map((event) => eventOf(event, sight)) };
 }
 
@@ -114,7 +114,7 @@ const SHOWN: {
   freed: { plain: ["permit", "n"] },
 };
 
-function eventOf(event: RecordEvent, sight: Sight): wire.CheckpointEvent {
+function eventOf(event: RecordEvent, sight: Visibility): wire.CheckpointEvent {
   const { plain = [], values = [] } = SHOWN[event.type];
   const fields = ["vertexId", "item", ...plain, ...(sight.state ? values : [])];
   const of: Readonly<Record<string, unknown>> = { ...event };
@@ -128,7 +128,7 @@ function eventOf(event: RecordEvent, sight: Sight): wire.CheckpointEvent {
 }
 
 /** What needs a closer look than its field's name. */
-function moreOf(event: RecordEvent, sight: Sight): Readonly<Record<string, unknown>> {
+function moreOf(event: RecordEvent, sight: Visibility): Readonly<Record<string, unknown>> {
   switch (event.type) {
     case "attempt_failed":
     case "failed":

@@ -1,5 +1,5 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
-import { type Api, type Env, fails, json, sightOf } from "../api.ts";
+import { type Api, type Env, fails, json, visibilityOf } from "../api.ts";
 import { HttpFault } from "../faults.ts";
 import { EventsQuery, HistoryQuery, LastEventId, limitOf } from "../requests.ts";
 import { HistoryPage, RunId } from "../schemas.ts";
@@ -49,7 +49,7 @@ export function historyRoutes(api: Api) {
     .openapi(history, async (c) => {
       const { run_id } = c.req.valid("param");
       const { from_revision = "0", limit, include_state, include_values } = c.req.valid("query");
-      const allowed = sightOf(api, c);
+      const allowed = visibilityOf(api, c);
       const withStates = allowed.state && include_state === "true";
       const sight = { ...allowed, state: withStates || allowed.state && include_values === "true" };
       const { runner, run } = await served.find(run_id, { anyVersion: !withStates });
@@ -94,7 +94,7 @@ export function historyRoutes(api: Api) {
       if (c.req.method === "HEAD") return c.body(null, 200, headers);
       if (open >= streams.limit) throw new HttpFault("TOO_MANY_STREAMS", { headers: { "Retry-After": "5" } });
       open++;
-      const sight = { ...sightOf(api, c), state: false };
+      const sight = { ...visibilityOf(api, c), state: false };
       const source = {
         records: (leaving: AbortSignal) =>
           runner.follow(run_id, { from, poll: streams.poll, signal: leaving }),

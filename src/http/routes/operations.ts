@@ -1,6 +1,6 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { defined } from "../../model/defined.ts";
-import { type Api, type Env, fails, json, sightOf, takes } from "../api.ts";
+import { type Api, type Env, fails, json, takes, visibilityOf } from "../api.ts";
 import { edited, forked, resumed } from "../operations.ts";
 import { locationOf } from "../paths.ts";
 import { CancelRequest, ForkRequest, ResumeRequest, StateRequest } from "../requests.ts";
@@ -75,6 +75,9 @@ export function operationRoutes(api: Api) {
     })
     .openapi(state, async (c) => {
       const { runner, run } = await served.find(c.req.valid("param").run_id);
-      return c.json(runBody(await edited(runner, run, defined(c.req.valid("json"))), sightOf(api, c)), 200);
+      return c.json(
+        runBody(await edited(runner, run, defined(c.req.valid("json"))), visibilityOf(api, c)),
+        200,
+      );
     });
 }

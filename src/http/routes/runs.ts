@@ -1,6 +1,6 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { defined } from "../../model/defined.ts";
-import { type Api, type Env, fails, json, sightOf, takes } from "../api.ts";
+import { type Api, type Env, fails, json, takes, visibilityOf } from "../api.ts";
 import { locationOf } from "../paths.ts";
 import {
   GetQuery,
@@ -68,7 +68,7 @@ export function runRoutes(api: Api) {
       const key = c.req.valid("header")["idempotency-key"];
       const { run, skipped } = await submit(api, runner, c.get("caller")!, key, defined(c.req.valid("json")));
       const headers = { Location: locationOf(c, run.runId) };
-      if (skipped) return c.json(runBody(await runner.get(run.runId), sightOf(api, c)), 200, headers);
+      if (skipped) return c.json(runBody(await runner.get(run.runId), visibilityOf(api, c)), 200, headers);
       // Whoever waits costs what a stream does: with too many of them the next one is answered at once.
       const ms = waiting < streams.limit ? waitOf(wait) : 0;
       if (ms > 0) waiting++;
@@ -76,7 +76,7 @@ export function runRoutes(api: Api) {
         const result = await settled(api, runner, run, ms);
         return result === undefined
           ? c.json(runRef(run), 202, headers)
-          : c.json(runBody(result, sightOf(api, c)), 200, headers);
+          : c.json(runBody(result, visibilityOf(api, c)), 200, headers);
       } finally {
         if (ms > 0) waiting--;
       }
@@ -93,7 +93,7 @@ export function runRoutes(api: Api) {
       const { revision, include_state } = c.req.valid("query");
       const { runner } = await served.find(run_id);
       const view = await runner.get(run_id, revision === undefined ? {} : { revision: Number(revision) });
-      const sight = sightOf(api, c);
+      const sight = visibilityOf(api, c);
       return c.json(runBody(view, { ...sight, state: sight.state && include_state !== "false" }), 200);
     });
 }
