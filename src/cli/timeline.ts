@@ -17,7 +17,7 @@ function routeName(handler: string | number): string {
 const TOGETHER = 4;
 
 /** What happened in a record, a line each. */
-export function happenings(cli: Cli, { events, frontier, phase }: HistoryEntry): readonly string[] {
+export function timelineEvents(cli: Cli, { events, frontier, phase }: HistoryEntry): readonly string[] {
   const told: string[] = [];
   for (const group of grouped(events)) {
     const [event] = group;

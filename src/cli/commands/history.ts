@@ -9,7 +9,7 @@ import { logOf } from "../reading.ts";
 import { oneId } from "../sources.ts";
 import { statusText } from "../report.ts";
 import { rowsOf } from "../../model/pages.ts";
-import { happenings } from "../timeline.ts";
+import { timelineEvents } from "../timeline.ts";
 
 interface HistoryOptions extends CommonOptions {
   readonly db: string;
@@ -73,7 +73,7 @@ class Timeline {
     if (this.#last === undefined || day(this.#last.at) !== day(entry.at)) this.#cli.print(dim(day(entry.at)));
     const { at, step } = entry;
     const head = columns(String(entry.revision), timeOfDay(at), String(step), bytes(entry.bytes));
-    const [first = "", ...more] = happenings(this.#cli, entry);
+    const [first = "", ...more] = timelineEvents(this.#cli, entry);
     this.#cli.print(`${dim(head)}  ${first}`);
     for (const text of more) this.#cli.print(`${" ".repeat(head.length)}  ${text}`);
     this.#first ??= entry;

@@ -1,10 +1,10 @@
 import type { FaultAnswer } from "../faults.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { page } from "./page.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 
 /** A page in the place of the one that cannot be shown. */
-export function errorPage(link: Visit["link"], { status, body: { error } }: FaultAnswer): Html {
+export function errorPage(link: PageContext["link"], { status, body: { error } }: FaultAnswer): Html {
   const { code, message, issues = [], retryable } = error;
   const title = TITLES.get(status) ?? "This did not work";
   const list = issues.map(({ path, message }) =>

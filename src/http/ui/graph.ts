@@ -1,11 +1,11 @@
 import { bodyOf } from "../client.ts";
 import type { GraphBody } from "../wire.ts";
 import { type Html, markup } from "./html.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 
 /** A graph, of a version or of its only one. */
 export async function graphOf(
-  { api }: Visit,
+  { api }: PageContext,
   graphId: string,
   version: string | undefined,
 ): Promise<GraphBody> {
@@ -15,7 +15,7 @@ export async function graphOf(
 
 /** A link to a version of a graph. */
 export function graphLink(
-  { link }: Pick<Visit, "link">,
+  { link }: Pick<PageContext, "link">,
   graphId: string,
   version: string,
   text: unknown,

@@ -3,13 +3,13 @@ import type { ExecutionStatus } from "../../model/checkpoint.ts";
 import { END } from "../../model/ids.ts";
 import type { Checkpoint, CheckpointEvent } from "../wire.ts";
 import { type Html, markup } from "./html.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 import { nameOf, shortValue, time } from "./words.ts";
 
 /** What happened in a record, a line each; no more than `most` of them. */
-export function happenings(
+export function timelineEvents(
   { events }: Checkpoint,
-  { link }: Pick<Visit, "link">,
+  { link }: Pick<PageContext, "link">,
   most: number,
 ): readonly Html[] {
   const lines: Html[] = [];
@@ -35,7 +35,7 @@ const TONES: Readonly<Record<string, ExecutionStatus | undefined>> = {
 };
 
 /** An event in words. Its fields are what the API shows of it: those that the reader may not see are absent. */
-function tell(event: CheckpointEvent, link: Visit["link"]): unknown {
+function tell(event: CheckpointEvent, link: PageContext["link"]): unknown {
   const { type } = event;
   const text = (field: string) => String(event[field] ?? "");
   const number = (field: string) => Number(event[field]);

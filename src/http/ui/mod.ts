@@ -12,7 +12,7 @@ import { graphOf } from "./graph.ts";
 import { revisionPage } from "./revision_page.ts";
 import { runPage } from "./run_page.ts";
 import { runsPage } from "./run_list.ts";
-import { type Answer, PAGES, type Visit, visitOf } from "./site.ts";
+import { type Answer, type PageContext, pageContextOf, PAGES } from "./site.ts";
 import { graphPage, graphsPage } from "./start_page.ts";
 import { findWait, inboxPage, waitPage } from "./waits.ts";
 
@@ -25,7 +25,7 @@ import { findWait, inboxPage, waitPage } from "./waits.ts";
  */
 export function dashboard(answer: Answer, runtime: Runtime): Hono<Env> {
   const desk = { runtime, drawings: new Drawings() };
-  const visit = (c: Context<Env>) => visitOf(c, answer, desk);
+  const visit = (c: Context<Env>) => pageContextOf(c, answer, desk);
   const app = new Hono<Env>();
   app.get("/", (c) => c.redirect(visit(c).link("runs")));
   app.get("/runs", async (c) => c.html(await runsPage(visit(c), c.req.query())));
@@ -74,7 +74,7 @@ const FILES = [
 
 export { PAGES };
 
-async function started(c: Context<Env, "/graphs/:graph_id">, visit: Visit): Promise<Response> {
+async function started(c: Context<Env, "/graphs/:graph_id">, visit: PageContext): Promise<Response> {
   const graph_id = idOf(c, "graph_id");
   const form = await formOf(c);
   const { version = "", key = "", tags = "" } = Object.fromEntries(form);
@@ -100,7 +100,10 @@ async function started(c: Context<Env, "/graphs/:graph_id">, visit: Visit): Prom
   }
 }
 
-async function answered(c: Context<Env, "/runs/:run_id/waits/:wait_id">, visit: Visit): Promise<Response> {
+async function answered(
+  c: Context<Env, "/runs/:run_id/waits/:wait_id">,
+  visit: PageContext,
+): Promise<Response> {
   const [run_id, wait_id] = [idOf(c, "run_id"), idOf(c, "wait_id")];
   const form = await formOf(c);
   const wait = await findWait(visit, run_id, wait_id);
@@ -126,7 +129,7 @@ async function answered(c: Context<Env, "/runs/:run_id/waits/:wait_id">, visit: 
   }
 }
 
-async function cancelled(c: Context<Env, "/runs/:run_id/cancel">, visit: Visit): Promise<Response> {
+async function cancelled(c: Context<Env, "/runs/:run_id/cancel">, visit: PageContext): Promise<Response> {
   const run_id = idOf(c, "run_id");
   const reason = (await formOf(c)).get("reason") ?? "";
   const json = reason === "" ? {} : { reason };
@@ -134,13 +137,13 @@ async function cancelled(c: Context<Env, "/runs/:run_id/cancel">, visit: Visit):
   return seeRun(c, visit, run_id, status === "cancelled" ? "cancelled" : "over");
 }
 
-async function resumed(c: Context<Env, "/runs/:run_id/resume">, visit: Visit): Promise<Response> {
+async function resumed(c: Context<Env, "/runs/:run_id/resume">, visit: PageContext): Promise<Response> {
   const run_id = idOf(c, "run_id");
   await bodyOf(visit.api.v1.runs[":run_id"].resume.$post({ param: { run_id }, json: {} }));
   return seeRun(c, visit, run_id, "resumed");
 }
 
-async function forked(c: Context<Env, "/runs/:run_id/fork">, visit: Visit): Promise<Response> {
+async function forked(c: Context<Env, "/runs/:run_id/fork">, visit: PageContext): Promise<Response> {
   const run_id = idOf(c, "run_id");
   const form = await formOf(c);
   const revision = revisionOf(form.get("revision") ?? "");
@@ -184,7 +187,7 @@ function refusalOf(error: unknown): ResponseError {
   throw error;
 }
 
-function seeRun(c: Context<Env>, { link }: Visit, runId: string, done: keyof typeof NOTICES): Response {
+function seeRun(c: Context<Env>, { link }: PageContext, runId: string, done: keyof typeof NOTICES): Response {
   return c.redirect(link(`runs/${encodeURIComponent(runId)}?done=${done}`), 303);
 }
 

@@ -1,5 +1,5 @@
 import { type Html, markup, raw } from "./html.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 
 /** A page of the dashboard. */
 export interface PageOptions {
@@ -19,7 +19,7 @@ type Section = "runs" | "waits" | "graphs";
 const MENU = [["runs", "Runs"], ["waits", "Inbox"], ["graphs", "Graphs"]] as const;
 
 /** A whole page. Parts of it that are marked `data-live` are brought up to date by the script, where there is one. */
-export function page({ link }: Pick<Visit, "link">, options: PageOptions): Html {
+export function page({ link }: Pick<PageContext, "link">, options: PageOptions): Html {
   const { title, section, events = "", poll = false, main } = options;
   const entries = MENU.map(([id, label]) =>
     markup`<li><a href="${link(id)}"${id === section ? raw(' aria-current="page"') : ""}>${label}</a></li>`

@@ -1,9 +1,9 @@
 import { span } from "../../model/amounts.ts";
 import { bodyOf } from "../client.ts";
 import type { Checkpoint, HistoryPage } from "../wire.ts";
-import { happenings } from "./happenings.ts";
+import { timelineEvents } from "./happenings.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
-import { isMissing, type Visit } from "./site.ts";
+import { isMissing, type PageContext } from "./site.ts";
 import { time } from "./words.ts";
 
 /** So many records are shown at once. */
@@ -19,7 +19,7 @@ export interface Records {
 }
 
 /** The records of a run up to a revision, as many as are shown. */
-export async function recordsUntil(visit: Visit, runId: string, revision: number): Promise<Records> {
+export async function recordsUntil(visit: PageContext, runId: string, revision: number): Promise<Records> {
   try {
     return await recordsBetween(visit, runId, Math.max(0, revision + 1 - MOST), revision);
   } catch (error) {
@@ -38,7 +38,12 @@ const WAYS = [
 ] as const;
 
 /** Records as they are told: where they are too large for a page of the API, without the values of their events, or fewer. */
-async function recordsBetween(visit: Visit, runId: string, first: number, last: number): Promise<Records> {
+async function recordsBetween(
+  visit: PageContext,
+  runId: string,
+  first: number,
+  last: number,
+): Promise<Records> {
   let oldest: number | undefined;
   for (let way = 0;; way++) {
     const { most, values } = WAYS[way]!;
@@ -52,7 +57,7 @@ async function recordsBetween(visit: Visit, runId: string, first: number, last: 
 }
 
 /** The newest record of a run, which says how far it is. */
-export async function newestRecord(visit: Visit, runId: string): Promise<Checkpoint | undefined> {
+export async function newestRecord(visit: PageContext, runId: string): Promise<Checkpoint | undefined> {
   const { next_revision } = await recordsFrom(visit, runId, FAR, 1, false);
   return (await recordsFrom(visit, runId, next_revision - 1, 1, false)).checkpoints[0];
 }
@@ -61,7 +66,7 @@ export async function newestRecord(visit: Visit, runId: string): Promise<Checkpo
 const FAR = 999_999_999_999_999;
 
 async function recordsFrom(
-  { api }: Visit,
+  { api }: PageContext,
   runId: string,
   from: number,
   limit: number,
@@ -76,7 +81,7 @@ async function recordsFrom(
 }
 
 /** What happened, newest first. */
-export function timeline(visit: Visit, runId: string, { records, fromStart }: Records): Html {
+export function timeline(visit: PageContext, runId: string, { records, fromStart }: Records): Html {
   const entries = records.map((record, i) => {
     const { revision, at } = record;
     const before = records[i - 1];
@@ -87,7 +92,7 @@ export function timeline(visit: Visit, runId: string, { records, fromStart }: Re
     return markup`<li><a class="revision" href="${page}">Revision ${revision}</a> <span class="when">${
       time(at)
     }${since}</span>
-<ul>${happenings(record, visit, MOST_HAPPENINGS)}</ul></li>
+<ul>${timelineEvents(record, visit, MOST_HAPPENINGS)}</ul></li>
 `;
   });
   const first = records[0]?.revision;

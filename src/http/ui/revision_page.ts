@@ -2,10 +2,10 @@ import { bodyOf } from "../client.ts";
 import type { Checkpoint, RunBody } from "../wire.ts";
 import { difference } from "./difference.ts";
 import { graphOf } from "./graph.ts";
-import { happenings } from "./happenings.ts";
+import { timelineEvents } from "./happenings.ts";
 import { type Html, markup, NOTHING, raw } from "./html.ts";
 import { alert, facts, page } from "./page.ts";
-import { isMissing, type Visit } from "./site.ts";
+import { isMissing, type PageContext } from "./site.ts";
 import { badge, bytes, time, valueBlock } from "./words.ts";
 
 /** So much of what happened is told. */
@@ -19,7 +19,7 @@ interface RefusedFork {
 
 /** A run as it was at a revision, what had changed with it, and where another run may begin. */
 export async function revisionPage(
-  visit: Visit,
+  visit: PageContext,
   runId: string,
   revision: number,
   refused?: RefusedFork,
@@ -59,7 +59,7 @@ ${alert(refused?.problem)}${
   });
 }
 
-function whatHappened(visit: Visit, record: Checkpoint): Html {
+function whatHappened(visit: PageContext, record: Checkpoint): Html {
   return markup`${
     facts(
       ["Written", time(record.at)],
@@ -67,7 +67,7 @@ function whatHappened(visit: Visit, record: Checkpoint): Html {
       ["Step", record.step],
       ["Owner", record.owner],
     )
-  }<ul class="happenings">${happenings(record, visit, MOST_HAPPENINGS)}</ul>`;
+  }<ul class="happenings">${timelineEvents(record, visit, MOST_HAPPENINGS)}</ul>`;
 }
 
 function states(before: RunBody | undefined, run: RunBody): Html {
@@ -82,7 +82,7 @@ ${valueBlock(run.state, "State")}`;
 }
 
 function forkForm(
-  { link, runtime }: Visit,
+  { link, runtime }: PageContext,
   { run }: RunBody,
   revision: number,
   refused: RefusedFork | undefined,
@@ -100,13 +100,13 @@ ${refused?.state ?? ""}</textarea>
 `;
 }
 
-async function runAt({ api }: Visit, runId: string, revision: number): Promise<RunBody> {
+async function runAt({ api }: PageContext, runId: string, revision: number): Promise<RunBody> {
   const query = { revision: String(revision) };
   return await bodyOf(api.v1.runs[":run_id"].$get({ param: { run_id: runId }, query }));
 }
 
 /** The run one revision earlier, if that is kept. */
-async function runBefore(visit: Visit, runId: string, revision: number): Promise<RunBody | undefined> {
+async function runBefore(visit: PageContext, runId: string, revision: number): Promise<RunBody | undefined> {
   if (revision === 0) return undefined;
   try {
     return await runAt(visit, runId, revision - 1);
@@ -117,7 +117,11 @@ async function runBefore(visit: Visit, runId: string, revision: number): Promise
 }
 
 /** The record of a revision, and the one after it, if there is one. */
-async function recordsFrom({ api }: Visit, runId: string, revision: number): Promise<readonly Checkpoint[]> {
+async function recordsFrom(
+  { api }: PageContext,
+  runId: string,
+  revision: number,
+): Promise<readonly Checkpoint[]> {
   const query = { from_revision: String(revision), limit: "2", include_values: "true" } as const;
   return (await bodyOf(api.v1.runs[":run_id"].history.$get({ param: { run_id: runId }, query }))).checkpoints;
 }

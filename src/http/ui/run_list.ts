@@ -3,7 +3,7 @@ import { bodyOf } from "../client.ts";
 import type { RunRow } from "../wire.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { given, live, page, select, table } from "./page.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 import { badge, time } from "./words.ts";
 
 /** What a list of runs is narrowed to, as its form sends it: fields that were left alone are empty. */
@@ -35,7 +35,7 @@ const STANDS: Readonly<
 const HEADS = ["Run", "Graph", "Status", "Waits", "Step", "Tags", "Started", "Changed"];
 
 /** The list of runs. */
-export async function runsPage(visit: Visit, filter: RunFilter): Promise<Html> {
+export async function runsPage(visit: PageContext, filter: RunFilter): Promise<Html> {
   const { api, link } = visit;
   const { graph_id = "", status = "", tag = "", cursor = "" } = filter;
   const { graphs } = await bodyOf(api.v1.graphs.$get());
@@ -70,7 +70,7 @@ ${
   });
 }
 
-function row({ link }: Visit, run: RunRow): readonly unknown[] {
+function row({ link }: PageContext, run: RunRow): readonly unknown[] {
   return [
     markup`<a href="${link(`runs/${run.runId}`)}">${run.runId}</a>`,
     markup`<a href="${link(`graphs/${run.graphId}`)}">${run.graphId}</a>`,

@@ -6,7 +6,7 @@ import { problemOf } from "./happenings.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { facts, live, notice, page } from "./page.ts";
 import { newestRecord, recordsUntil, timeline } from "./records.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 import { vertexTable } from "./vertices.ts";
 import { waitsOfRun } from "./waits.ts";
 import { badge, nameOf, time, valueBlock } from "./words.ts";
@@ -24,7 +24,7 @@ const MOST_FAULTS = 20;
 
 /** One run: how it stands, what it waits for, what happened. */
 export async function runPage(
-  visit: Visit,
+  visit: PageContext,
   runId: string,
   { done, until }: RunPageOptions,
 ): Promise<Html> {
@@ -64,7 +64,7 @@ ${live("timeline", timeline(visit, runId, history))}
 }
 
 /** A run, if its version is served. */
-async function readRun({ api }: Visit, runId: string): Promise<RunBody | undefined> {
+async function readRun({ api }: PageContext, runId: string): Promise<RunBody | undefined> {
   try {
     return await bodyOf(api.v1.runs[":run_id"].$get({ param: { run_id: runId }, query: {} }));
   } catch (error) {
@@ -74,7 +74,11 @@ async function readRun({ api }: Visit, runId: string): Promise<RunBody | undefin
 }
 
 /** A run of a version of its graph that is not served: its records tell what happened, and it can be ended. */
-async function foreignPage(visit: Visit, runId: string, { done, until }: RunPageOptions): Promise<Html> {
+async function foreignPage(
+  visit: PageContext,
+  runId: string,
+  { done, until }: RunPageOptions,
+): Promise<Html> {
   const last = await newestRecord(visit, runId);
   const newest = last?.revision ?? 0;
   const history = await recordsUntil(visit, runId, Math.min(until ?? newest, newest));
@@ -94,7 +98,7 @@ function isOver({ status }: Pick<RunBody, "status">): boolean {
   return status === "completed" || status === "cancelled";
 }
 
-function runFacts(visit: Visit, { run, due }: RunBody): Html {
+function runFacts(visit: PageContext, { run, due }: RunBody): Html {
   const { graphId, graphVersion, parent, caller } = run;
   const runLink = (runId: string) => markup`<a href="${visit.link(`runs/${runId}`)}">${runId}</a>`;
   const at = (ms: number | undefined) => ms === undefined ? undefined : time(ms);
@@ -147,20 +151,20 @@ function faults({ failures = [], halt }: RunBody): readonly Html[] {
   ];
 }
 
-function actions(visit: Visit, { run, reason }: RunBody): Html {
+function actions(visit: PageContext, { run, reason }: RunBody): Html {
   const stuck = reason === "errored" || reason === "halted";
   return markup`<h2>Actions</h2>
 ${stuck ? resumeForm(visit, run.runId) : ""}${cancelForm(visit, run.runId)}`;
 }
 
-function resumeForm({ link }: Visit, runId: string): Html {
+function resumeForm({ link }: PageContext, runId: string): Html {
   return markup`<form method="post" action="${link(`runs/${runId}/resume`)}" class="card">
 <p>Failed vertices get fresh attempts; a halt is decided anew.</p>
 <p><button type="submit">Resume</button></p></form>
 `;
 }
 
-function cancelForm({ link }: Visit, runId: string): Html {
+function cancelForm({ link }: PageContext, runId: string): Html {
   return markup`<details class="card" id="cancel" data-keep><summary>Cancel this run …</summary>
 <form method="post" action="${link(`runs/${runId}/cancel`)}">
 <div class="field"><label for="reason">Reason</label>

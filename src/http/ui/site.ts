@@ -19,7 +19,7 @@ export type Answer = (request: Request, env: unknown) => Response | Promise<Resp
  * What a page is made from. Pages know nothing but the API, and ask it as whoever asks for the page: who that is, what they
  * may do and what they are shown is decided there, for each request.
  */
-export interface Visit {
+export interface PageContext {
   readonly api: Client;
   /** A link to a page. Links are relative, as the app may be mounted anywhere, behind any proxy. */
   link(path: string): string;
@@ -28,15 +28,15 @@ export interface Visit {
 }
 
 /** What is there for every visit. */
-export type Desk = Pick<Visit, "runtime" | "drawings">;
+export type PageHost = Pick<PageContext, "runtime" | "drawings">;
 
 /** What the sender of a request comes with. */
-export function visitOf(c: Context<Env>, answer: Answer, desk: Desk): Visit {
+export function pageContextOf(c: Context<Env>, answer: Answer, desk: PageHost): PageContext {
   return { api: clientOf(c, answer), link: linkOf(c), ...desk };
 }
 
 /** Makes links that are right on the page that is asked for. */
-export function linkOf(c: Context<Env>): Visit["link"] {
+export function linkOf(c: Context<Env>): PageContext["link"] {
   const path = c.req.path.slice(c.get("mount").length + PAGES.length);
   const depth = path.split("/").length - 1;
   const root = depth === 0 ? `.${PAGES}/` : depth === 1 ? "./" : "../".repeat(depth - 1);

@@ -3,10 +3,10 @@ import { fieldsOf, type Filled } from "./form/mod.ts";
 import { graphLink, graphOf, shortVersion } from "./graph.ts";
 import { type Html, markup } from "./html.ts";
 import { alert, page, table } from "./page.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 
 /** The graphs that are served. */
-export async function graphsPage(visit: Visit): Promise<Html> {
+export async function graphsPage(visit: PageContext): Promise<Html> {
   const { graphs } = await bodyOf(visit.api.v1.graphs.$get());
   const rows = graphs.map(({ graphId, versions }) => [
     markup`<a href="${visit.link(`graphs/${graphId}`)}">${graphId}</a>`,
@@ -29,7 +29,7 @@ interface RefusedStart {
 
 /** A graph, and the form that starts a run of it. */
 export async function graphPage(
-  visit: Visit,
+  visit: PageContext,
   graphId: string,
   version: string | undefined,
   refused?: RefusedStart,

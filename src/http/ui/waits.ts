@@ -3,7 +3,7 @@ import type { InboxWait, RunBody, RunWait } from "../wire.ts";
 import { fieldsOf, type Filled } from "./form/mod.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { alert, facts, given, live, notice, page, select } from "./page.ts";
-import type { Visit } from "./site.ts";
+import type { PageContext } from "./site.ts";
 import { counted, infoBlock, nameOf, time } from "./words.ts";
 
 /** What the inbox is narrowed to, as its form sends it: fields that were left alone are empty. */
@@ -22,7 +22,11 @@ const MOST = 20;
 const UNFOLDED = 3;
 
 /** The inbox: the open waits of all runs, oldest first. */
-export async function inboxPage(visit: Visit, filter: WaitFilter, done: string | undefined): Promise<Html> {
+export async function inboxPage(
+  visit: PageContext,
+  filter: WaitFilter,
+  done: string | undefined,
+): Promise<Html> {
   const { api, link } = visit;
   const { graph_id = "", run_id = "", name = "", cursor = "" } = filter;
   const { graphs } = await bodyOf(api.v1.graphs.$get());
@@ -61,7 +65,7 @@ ${
 
 /** One open wait, by itself; where its answer was refused, with what was sent. */
 export async function waitPage(
-  visit: Visit,
+  visit: PageContext,
   runId: string,
   waitId: string,
   refused?: { readonly filled: Filled; readonly problem: string },
@@ -89,7 +93,7 @@ ${openWait(visit, wait, refused === undefined ? {} : { filled: refused.filled })
 
 /** A wait of the inbox, if it is open. */
 export async function findWait(
-  { api }: Visit,
+  { api }: PageContext,
   runId: string,
   waitId: string,
 ): Promise<InboxWait | undefined> {
@@ -99,7 +103,7 @@ export async function findWait(
 
 /** The waits of a run: those that the inbox has, with a form each, and where it is paused, its timers. */
 export async function waitsOfRun(
-  visit: Visit,
+  visit: PageContext,
   { run, status, waits = [], answered = [] }: RunBody,
 ): Promise<readonly Html[]> {
   const { runId, caller } = run;
@@ -134,7 +138,7 @@ export async function waitsOfRun(
 }
 
 /** A run that works for another one asks through that. */
-function askedThrough({ link }: Visit, { runId }: NonNullable<RunBody["run"]["caller"]>): Html {
+function askedThrough({ link }: PageContext, { runId }: NonNullable<RunBody["run"]["caller"]>): Html {
   return markup`<p class="card wait">What it waits for is answered in <a href="${
     link(`runs/${runId}`)
   }">the run that called it</a>.</p>
@@ -150,7 +154,7 @@ interface Shown {
 }
 
 function openWait(
-  visit: Visit,
+  visit: PageContext,
   wait: InboxWait,
   { inInbox = false, folded = false, ...shown }: Shown = {},
 ): Html {
@@ -166,7 +170,7 @@ ${folded ? markup`<details><summary>${title}</summary>${body}</details>` : marku
 `;
 }
 
-function waitFacts({ link }: Visit, wait: InboxWait, inInbox: boolean): Html {
+function waitFacts({ link }: PageContext, wait: InboxWait, inInbox: boolean): Html {
   const { runId, graphId, openedAt, deadline } = wait;
   return facts(
     ["Graph", inInbox ? graphId : undefined],
@@ -177,7 +181,7 @@ function waitFacts({ link }: Visit, wait: InboxWait, inInbox: boolean): Html {
   );
 }
 
-function waitForm({ link }: Visit, wait: InboxWait, { filled, inInbox = false }: Shown): Html {
+function waitForm({ link }: PageContext, wait: InboxWait, { filled, inInbox = false }: Shown): Html {
   const { waitId, runId, name, info, schema } = wait;
   return markup`${info === undefined ? "" : infoBlock(info, `What ${name} is about`)}
 <form method="post" action="${link(`runs/${runId}/waits/${waitId}`)}">

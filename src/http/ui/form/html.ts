@@ -27,7 +27,7 @@ import { type Html, markup, NOTHING } from "../html.ts";
 
 /** Draws the field of a whole value, filled in, with what is wrong. `id` begins the ids of its elements. */
 export function draw(root: Field, id: string, entries: Entries, issues: Placed): Html {
-  return new Pen(id, entries, issues).draw(root);
+  return new FormRenderer(id, entries, issues).draw(root);
 }
 
 /** How many fields that need not be given stand open beside some that must. */
@@ -51,7 +51,7 @@ interface Radio {
   readonly label: string;
 }
 
-class Pen {
+class FormRenderer {
   readonly #id: string;
   readonly #entries: Entries;
   readonly #issues: Placed;
