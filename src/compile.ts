@@ -2,7 +2,7 @@ import { CheckpointLog } from "./checkpoint/log.ts";
 import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
-import type { RunnerDeps } from "./engine/engine.ts";
+import type { RunnerDeps } from "./engine/runner_deps.ts";
 import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
 import { Flow } from "./engine/flow/flow.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";

@@ -11,7 +11,7 @@ import { compareIds, isId } from "../model/ids.ts";
 import { rowsOf } from "../model/pages.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
 import { cancelled, checkedAnswer, isAnswerable, listed, refusal, tooLate } from "./answers.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
 import { type AnswerOptions, checkedRunId } from "./options.ts";

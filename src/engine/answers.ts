@@ -7,7 +7,7 @@ import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isOpen, type WaitState } from "../model/wait.ts";
 import type { ClosedWait } from "../store/store.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { isForeignWaitId, isWaitIdOf } from "./ids.ts";
 import { type OpenWait, openWaitsOf } from "./result.ts";
 import type { ResumeOptions } from "./options.ts";

@@ -7,7 +7,7 @@ import { vertexStart } from "./announce.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
 import type { BodyHost } from "./body_host.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import type { VertexStart } from "./events.ts";
 import { idempotencyKey, waitIdOf } from "./ids.ts";
 import { Onces } from "./onces.ts";

@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import { refusal, resumeAnswers } from "./answers.ts";
 import { isAwaited, NOT_AWAITED, storedCallers } from "./child_runs.ts";
 import type { FormerOwner } from "./claim.ts";
-import type { RunnerDeps, RunSettings } from "./engine.ts";
+import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import { waitingIn } from "./flow/waiting.ts";
 import type { RunHandle } from "./handle.ts";
 import { withMailboxFacts } from "./inbox.ts";

@@ -9,7 +9,7 @@ import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { wrapInAroundHooks } from "./around.ts";
 import { Bodies } from "./bodies.ts";
-import type { RunnerDeps, RunSettings } from "./engine.ts";
+import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import { gated, passOn, ungated } from "./flow/gate.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
 import { isOutcome, withMailboxFacts } from "./inbox.ts";

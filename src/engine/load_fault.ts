@@ -3,7 +3,7 @@ import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
 import { errorText } from "../model/texts.ts";
 import { hookEventsOf } from "./announce.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { notify } from "./events.ts";
 import { passOn } from "./flow/gate.ts";
 import { runTime } from "./run_time.ts";

@@ -10,7 +10,7 @@ import {
   ResumeTerminalError,
 } from "../errors.ts";
 import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { validateCheckpoint } from "./load.ts";
 
 /** What to read of a run. */

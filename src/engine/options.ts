@@ -5,7 +5,7 @@ import { compareIds, isId } from "../model/ids.ts";
 import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { callingRunOf, isCalledTag } from "./child_runs.ts";
-import type { RunSettings } from "./engine.ts";
+import type { RunSettings } from "./runner_deps.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */

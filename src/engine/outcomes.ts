@@ -4,7 +4,7 @@ import { ContextError } from "../errors.ts";
 import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
 import type { Settlement } from "./attempt.ts";
 import type { BodyHost } from "./body_host.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { type Fault, giveUp, judge } from "./policy.ts";
 import { runTime } from "./run_time.ts";
 

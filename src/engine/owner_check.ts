@@ -2,7 +2,7 @@ import { amend } from "../checkpoint/amend.ts";
 import { isSuperstepError, RunAbortedError, RunBusyError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { FormerOwner } from "./claim.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 
 /**
  * Makes sure that nobody is at work on a run, and finds whom a write in its owner's place replaces: nobody, a dead owner

@@ -4,7 +4,7 @@ import type { EventOf } from "../checkpoint/records.ts";
 import { CONFLICTS, isSuperstepError, RunAbortedError, RunExistsError } from "../errors.ts";
 import { canonicalForm } from "../graph/mod.ts";
 import { calledTag, callerOf, callingRunOf } from "./child_runs.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { flowOf } from "./flow/names.ts";
 import { runIdOf, waitSalt } from "./ids.ts";
 import {

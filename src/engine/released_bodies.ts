@@ -13,7 +13,7 @@ import type { CompiledGraph } from "../model/definition.ts";
 import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt } from "./attempt.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { planStep } from "./plan.ts";
 import { stepVertices } from "./superstep.ts";
 

@@ -9,7 +9,7 @@ import type { WaitDefinition } from "../model/wait.ts";
 import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
 import { Answering } from "./answering.ts";
 import { Claims } from "./claims.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { followed, type FollowOptions } from "./follow.ts";
 import { Sweeper } from "./flow/sweep.ts";
 import type { RunHandle } from "./handle.ts";

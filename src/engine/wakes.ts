@@ -4,7 +4,7 @@ import type { Mailbox } from "../checkpoint/mailbox.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store, WakeRow } from "../store/store.ts";
-import type { RunnerDeps } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { nextDue } from "./superstep.ts";
 
 export { LAST_AT_ONCE } from "../checkpoint/mailbox.ts";

@@ -5,7 +5,7 @@ import { hookEventsOf } from "./announce.ts";
 import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";
-import type { RunnerDeps, RunSettings } from "./engine.ts";
+import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import { type Hooks, notify } from "./events.ts";
 import type { Admission } from "./flow/flow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";

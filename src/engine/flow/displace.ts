@@ -1,6 +1,6 @@
 import { isSuperstepError } from "../../errors.ts";
 import { partsOf, SEPARATOR } from "../../model/flow.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { cancelRun } from "../operations/cancel.ts";
 import { countIn, countName } from "./permits.ts";
 

@@ -3,7 +3,7 @@ import type { Cursor } from "../../checkpoint/log.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { reasonOf } from "../../errors.ts";
 import type { CellChange } from "../../store/store.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import type { Transition } from "../superstep.ts";
 import type { Admission, Flow, LimitedRun } from "./flow.ts";
 

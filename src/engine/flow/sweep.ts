@@ -1,6 +1,6 @@
 import { isSuperstepError } from "../../errors.ts";
 import { partsOf, SEPARATOR } from "../../model/flow.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { displace } from "./displace.ts";
 import { permitPrefix } from "./names.ts";
 import { bytesOf, countIn, countName, holderName, type PermitCount } from "./permits.ts";

@@ -8,7 +8,7 @@ import type { Checkpoint } from "../../model/checkpoint.ts";
 import { hookEventsOf } from "../announce.ts";
 import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { notify } from "../events.ts";
 import { passOn } from "../flow/gate.ts";
 import { resultsDue } from "../inbox.ts";

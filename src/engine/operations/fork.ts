@@ -5,7 +5,7 @@ import { canonicalForm } from "../../graph/mod.ts";
 import type { Execution } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../child_runs.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { waitSalt } from "../ids.ts";
 import { resultsDue } from "../inbox.ts";
 import type { Loader } from "../loader.ts";

@@ -10,7 +10,7 @@ import {
 import type { RunParent } from "../../model/run.ts";
 import type { WaitState } from "../../model/wait.ts";
 import { calledBy, calledTag, isCalledTag } from "../child_runs.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { idempotencyKey, runIdOf } from "../ids.ts";
 import { checkedTags } from "../options.ts";
 import { beginFork } from "./begin_fork.ts";

@@ -4,7 +4,7 @@ import { defined } from "../../model/defined.ts";
 import { rowsOf } from "../../model/pages.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
 import { calledBy } from "../child_runs.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { checkedRunId, span } from "../options.ts";
 import { cancelRun } from "./cancel.ts";
 

@@ -2,7 +2,7 @@ import type { EventOf } from "../../checkpoint/records.ts";
 import { CONFLICTS, isSuperstepError } from "../../errors.ts";
 import { calledBy } from "../child_runs.ts";
 import { purgeCalled } from "./purge.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 
 /**
  * Removes a run that worked for another one of its caller's id, or a fork that stands in the way of a start: one that was made for the very execution which starts the run, with

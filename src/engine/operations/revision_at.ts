@@ -1,4 +1,4 @@
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 
 /** The moment at which a record of a run was written, as the runs that work for it know it. */
 export interface Moment {

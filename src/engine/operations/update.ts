@@ -4,7 +4,7 @@ import { revise } from "../../checkpoint/revise.ts";
 import { CONFLICTS, isSuperstepError, RunBusyError } from "../../errors.ts";
 import { storedCallers } from "../child_runs.ts";
 import { runTime } from "../run_time.ts";
-import type { RunnerDeps } from "../engine.ts";
+import type { RunnerDeps } from "../runner_deps.ts";
 import { notify } from "../events.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId } from "../options.ts";
