@@ -24,7 +24,7 @@ import { pausedFailures } from "./step.ts";
 import { inlineMs, nextDue } from "./superstep.ts";
 import { askOwner, checkOwner } from "./owner_check.ts";
 import { settleWake } from "./wakes.ts";
-import { ClaimedRun, resultOf } from "./work.ts";
+import { ClaimedRun, resultOf } from "./claimed_run.ts";
 
 /**
  * Taking runs over.

@@ -40,7 +40,7 @@ import { statusesOf } from "./picture.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { checkOwner, whenVacant } from "./owner_check.ts";
 import { Starts, type Submitted } from "./starts.ts";
-import { resultOf } from "./work.ts";
+import { resultOf } from "./claimed_run.ts";
 
 /** Which runs to list. Every field given must hold. */
 export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "reason"> {
