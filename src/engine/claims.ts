@@ -12,7 +12,7 @@ import type { FormerOwner } from "./claim.ts";
 import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import { waitingIn } from "./flow/waiting.ts";
 import type { RunHandle } from "./handle.ts";
-import { withMailboxFacts } from "./inbox.ts";
+import { withMailboxFacts } from "./mailbox_facts.ts";
 import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type StartOptions, type WorkOptions } from "./options.ts";

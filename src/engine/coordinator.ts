@@ -12,7 +12,7 @@ import { Bodies } from "./bodies.ts";
 import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import { gated, passOn, ungated } from "./flow/gate.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
-import { isOutcome, withMailboxFacts } from "./inbox.ts";
+import { isOutcome, withMailboxFacts } from "./mailbox_facts.ts";
 import { Latch } from "./latch.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
 import { runTime } from "./run_time.ts";

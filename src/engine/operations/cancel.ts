@@ -11,7 +11,7 @@ import type { FormerOwner } from "../claim.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
 import { notify } from "../events.ts";
 import { passOn } from "../flow/gate.ts";
-import { resultsDue } from "../inbox.ts";
+import { resultsDue } from "../mailbox_facts.ts";
 import { checkedReason, checkedRunId } from "../options.ts";
 import { LEASE_MS } from "../owner_watch.ts";
 import { POLL_MS } from "../ownership.ts";

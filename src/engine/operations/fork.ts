@@ -7,7 +7,7 @@ import type { RunParent } from "../../model/run.ts";
 import { isCalledTag } from "../child_runs.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
 import { waitSalt } from "../ids.ts";
-import { resultsDue } from "../inbox.ts";
+import { resultsDue } from "../mailbox_facts.ts";
 import type { Loader } from "../loader.ts";
 import { checkedRunId, checkedTags } from "../options.ts";
 import { beginFork } from "./begin_fork.ts";
