@@ -21,7 +21,7 @@ import type { Halt, InterruptReason, RunRecord } from "../model/run.ts";
 import { isOpen, type WaitKind } from "../model/wait.ts";
 import { foldSoFar, type StateRules } from "./fold.ts";
 import { idempotencyKey, vertexRunId } from "./ids.ts";
-import { statusesOf } from "./picture.ts";
+import { statusesOf } from "./vertex_statuses.ts";
 import { pausedFailures, recordKey } from "./step.ts";
 import { nextDue, stepVertices } from "./superstep.ts";
 

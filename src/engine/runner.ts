@@ -36,7 +36,7 @@ import {
   workOf,
   type WorkOptions,
 } from "./options.ts";
-import { statusesOf } from "./picture.ts";
+import { statusesOf } from "./vertex_statuses.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { checkOwner, whenVacant } from "./owner_check.ts";
 import { Starts, type Submitted } from "./starts.ts";
