@@ -3,7 +3,7 @@ import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
 import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import { isOpen, openingKey } from "../model/wait.ts";
-import { vertexStart } from "./announce.ts";
+import { vertexStart } from "./hook_events.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
 import type { BodyHost } from "./body_host.ts";

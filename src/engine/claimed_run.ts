@@ -1,7 +1,7 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError } from "../errors.ts";
-import { hookEventsOf } from "./announce.ts";
+import { hookEventsOf } from "./hook_events.ts";
 import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";

@@ -3,7 +3,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, messageOf, OwnershipLostError, RunAbortedError } from "../errors.ts";
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
-import { hookEventsOf } from "./announce.ts";
+import { hookEventsOf } from "./hook_events.ts";
 import { endOf } from "./end_reason.ts";
 import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";

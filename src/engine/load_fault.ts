@@ -2,7 +2,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
 import { errorText } from "../model/texts.ts";
-import { hookEventsOf } from "./announce.ts";
+import { hookEventsOf } from "./hook_events.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { notify } from "./events.ts";
 import { passOn } from "./flow/gate.ts";

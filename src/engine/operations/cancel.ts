@@ -5,7 +5,7 @@ import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
 import { CheckpointNotFoundError, CONFLICTS, isSuperstepError, RunCancelledError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
-import { hookEventsOf } from "../announce.ts";
+import { hookEventsOf } from "../hook_events.ts";
 import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
