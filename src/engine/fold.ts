@@ -1,6 +1,6 @@
 import { advance, type Patch } from "../checkpoint/delta.ts";
 import { reduceDraft } from "../checkpoint/draft.ts";
-import { onlyReading } from "../checkpoint/leaves.ts";
+import { onlyReading } from "../checkpoint/in_place_edits.ts";
 import { sealArray } from "../checkpoint/seal.ts";
 import type { StateValidator } from "../checkpoint/validate.ts";
 import { isSuperstepError, ValidationError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { leafEdits } from "../checkpoint/leaves.ts";
+import { leafEdits } from "../checkpoint/in_place_edits.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";

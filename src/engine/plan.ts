@@ -1,5 +1,5 @@
 import { digest } from "../checkpoint/digest.ts";
-import { type Handout, onlyReading } from "../checkpoint/leaves.ts";
+import { type Handout, onlyReading } from "../checkpoint/in_place_edits.ts";
 import type { EventOf, Split } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Checkpoint, executionKey } from "../model/checkpoint.ts";

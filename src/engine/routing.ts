@@ -1,5 +1,5 @@
 import { ConditionError, DeadEndError, messageOf, UndeclaredTargetError } from "../errors.ts";
-import { onlyReading } from "../checkpoint/leaves.ts";
+import { onlyReading } from "../checkpoint/in_place_edits.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";

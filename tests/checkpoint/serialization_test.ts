@@ -4,7 +4,7 @@ import { canonical } from "../../src/checkpoint/canonical.ts";
 import { isMarked } from "../../src/checkpoint/marks.ts";
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
 import { advance } from "../../src/checkpoint/delta.ts";
-import { leafEdits } from "../../src/checkpoint/leaves.ts";
+import { leafEdits } from "../../src/checkpoint/in_place_edits.ts";
 import { SerializationError } from "../../src/errors.ts";
 import { assertSame } from "./values.ts";
 
