@@ -8,7 +8,7 @@ import type { Schema } from "../model/schema.ts";
 import { canonical } from "./canonical.ts";
 import { schemaChange } from "./changes.ts";
 import { advance } from "./delta.ts";
-import { validateChange } from "./judge.ts";
+import { validateChange } from "./validate_changes.ts";
 import { type Issue, issueOf, parse, refusals } from "./schema.ts";
 
 export { jsonSchemaOf } from "./json_schema.ts";
