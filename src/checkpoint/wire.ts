@@ -3,7 +3,7 @@ import type { Checkpoint, Execution } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
-import { packEvent, unpackEvent } from "./compact.ts";
+import { packEvent, unpackEvent } from "./event_encoding.ts";
 import type { Patch } from "./delta.ts";
 import type { RecordEvent } from "./records.ts";
 import { growingShape, recordShape } from "./shapes.ts";

@@ -1,7 +1,7 @@
 // Runs on bun by default: checkpoints are plain data, the same everywhere; the codec has tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EVENTS, packEvent, unpackEvent } from "../../src/checkpoint/compact.ts";
+import { EVENTS, packEvent, unpackEvent } from "../../src/checkpoint/event_encoding.ts";
 import type { RecordEvent } from "../../src/checkpoint/records.ts";
 
 /** What is stored: places are codes, and places of fields are bits. */
