@@ -1,5 +1,5 @@
 import type { RecordEvent } from "./records.ts";
-import { eventSchema } from "./shapes.ts";
+import { eventSchema } from "./record_schemas.ts";
 
 /**
  * How an event is written: `[code, mask, …values]`, where the code is its place among the shapes of events and bit i of the
