@@ -30,7 +30,7 @@
 import { messageOf, SerializationError } from "../errors.ts";
 import { CodecError } from "./codec_error.ts";
 import { describe, type Kind, kindOf, MAX_DEPTH, timeOf } from "./kinds.ts";
-import { EDITABLE, flagsOf, isMarked } from "./marks.ts";
+import { EDITABLE, flagsOf, isMarked } from "./canonical_tag.ts";
 import { Path, type Segment } from "./path.ts";
 import { ignorePromises } from "./promises.ts";
 import { sealArray, sealBytes, sealDate, sealMap, sealRecord, sealSet } from "./seal.ts";

@@ -12,7 +12,7 @@ import { messageOf } from "../errors.ts";
 import { Slab } from "../runtime/slab.ts";
 import { CodecError } from "./codec_error.ts";
 import { describe, kindOf } from "./kinds.ts";
-import { flagsOf, isMarkedText, WRAPPED } from "./marks.ts";
+import { flagsOf, isMarkedText, WRAPPED } from "./canonical_tag.ts";
 import { scan } from "./msgpack_scan.ts";
 
 export { CodecError } from "./codec_error.ts";

@@ -6,7 +6,7 @@
 
 import { Walk } from "./canonical.ts";
 import { isSameLeaf, kindOf } from "./kinds.ts";
-import { arrayHeader, flagsOf, sizeOf, Weight } from "./marks.ts";
+import { arrayHeader, flagsOf, sizeOf, Weight } from "./canonical_tag.ts";
 import { ARRAY, COLLECTION, MAP, type Patch, RECORD, SET, TEXT } from "./patch.ts";
 import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
 

@@ -1,7 +1,7 @@
 import { sha256Hex } from "../runtime/hash.ts";
 import { canonical } from "./canonical.ts";
 import { kindOf, timeOf, type TypedArray } from "./kinds.ts";
-import { isMarked } from "./marks.ts";
+import { isMarked } from "./canonical_tag.ts";
 
 /**
  * The sha256 of a value, as hex: the same for equal values whatever the order of their keys and entries, on every

@@ -2,7 +2,7 @@ import { isDraft, isDraftable, makeCreator, original } from "mutative";
 import { ReducerError, SerializationError } from "../errors.ts";
 import { kindOf, MAX_DEPTH } from "./kinds.ts";
 import { reading } from "./in_place_edits.ts";
-import { isMarked, LEAVES } from "./marks.ts";
+import { isMarked, LEAVES } from "./canonical_tag.ts";
 
 /** mutative freezes what it must not and cannot freeze everything; the canonical copy that follows is frozen. */
 const createDraft = makeCreator({ enableAutoFreeze: false });

@@ -1,6 +1,6 @@
 import { CodecError } from "./codec_error.ts";
 import type { Kind } from "./kinds.ts";
-import { sizeOf, textSize } from "./marks.ts";
+import { sizeOf, textSize } from "./canonical_tag.ts";
 import { sealArray, sealMap, sealRecord, sealSet } from "./seal.ts";
 
 /** The kinds that hold entries. */

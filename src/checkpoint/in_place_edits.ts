@@ -7,7 +7,7 @@
 import { ContextError } from "../errors.ts";
 import { sameBytes } from "../runtime/bytes.ts";
 import { type Kind, kindOf, timeOf, type TypedArray } from "./kinds.ts";
-import { EDITABLE, flagsOf, pristineOf } from "./marks.ts";
+import { EDITABLE, flagsOf, pristineOf } from "./canonical_tag.ts";
 import { pathText, type Segment } from "./path.ts";
 import { sealArray, sealBytes, sealDate, sealMap, sealRecord, sealSet } from "./seal.ts";
 

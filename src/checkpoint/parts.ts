@@ -15,7 +15,7 @@ import type { PartRef } from "../store/store.ts";
 import type { Codec } from "./codec.ts";
 import { between } from "./delta.ts";
 import { type Container, type Entries, entriesOf } from "./entries.ts";
-import { sizeOf } from "./marks.ts";
+import { sizeOf } from "./canonical_tag.ts";
 import { kindOf } from "./kinds.ts";
 import { applyPatch, type Patch } from "./patch.ts";
 import { encodeTable, type Group, type Node, patchRefs, readTable, withPatches } from "./table.ts";

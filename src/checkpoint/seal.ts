@@ -12,7 +12,7 @@ import {
   textSize,
   Weight,
   WRAPPED,
-} from "./marks.ts";
+} from "./canonical_tag.ts";
 
 /** Freezes an object of canonical values. */
 export function sealRecord<T extends Record<string, unknown>>(record: T): T {

@@ -1,5 +1,5 @@
 import { StateSizeError } from "../errors.ts";
-import { sizeOf } from "./marks.ts";
+import { sizeOf } from "./canonical_tag.ts";
 
 /** Refuses canonical values that take more than `max` bytes, naming their largest field. Costs nothing below. */
 export function sizeGuard(max: number): (value: unknown, what: string) => void {

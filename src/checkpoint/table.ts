@@ -5,7 +5,7 @@ import { canonicalStored } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
 import { CodecError } from "./codec_error.ts";
 import { type Container, containerOf, type Entries, entriesOf } from "./entries.ts";
-import { sizeOf } from "./marks.ts";
+import { sizeOf } from "./canonical_tag.ts";
 
 /** Where a value is stored: in the table, in a part of its own, or group by group. */
 export type Node =

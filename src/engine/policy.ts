@@ -1,5 +1,5 @@
 import { canonical } from "../checkpoint/canonical.ts";
-import { sizeOf } from "../checkpoint/marks.ts";
+import { sizeOf } from "../checkpoint/canonical_tag.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from "../errors.ts";
 import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";

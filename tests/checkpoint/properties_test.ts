@@ -4,7 +4,7 @@ import { canonical } from "../../src/checkpoint/canonical.ts";
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
 import { advance, applyPatch, type Patch } from "../../src/checkpoint/delta.ts";
 import { reduceDraft } from "../../src/checkpoint/draft.ts";
-import { sizeOf } from "../../src/checkpoint/marks.ts";
+import { sizeOf } from "../../src/checkpoint/canonical_tag.ts";
 import { assertSame, randomEdit, randomValue, seeded } from "./values.ts";
 
 const reload = (value: unknown): unknown => defaultCodec.decode(defaultCodec.encode(value));

@@ -1,7 +1,7 @@
 import { deepEqual, equal, notEqual, ok, throws } from "node:assert/strict";
 import { test } from "node:test";
 import { canonical } from "../../src/checkpoint/canonical.ts";
-import { isMarked } from "../../src/checkpoint/marks.ts";
+import { isMarked } from "../../src/checkpoint/canonical_tag.ts";
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
 import { advance } from "../../src/checkpoint/delta.ts";
 import { leafEdits } from "../../src/checkpoint/in_place_edits.ts";

@@ -3,7 +3,7 @@ import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { test } from "node:test";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { z } from "zod";
-import { isMarked } from "../../src/checkpoint/marks.ts";
+import { isMarked } from "../../src/checkpoint/canonical_tag.ts";
 import { advance } from "../../src/checkpoint/delta.ts";
 import { reduceDraft } from "../../src/checkpoint/draft.ts";
 import {
