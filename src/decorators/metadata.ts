@@ -19,7 +19,7 @@ import type { Duration } from "../model/durations.ts";
 import type { FlowOptions } from "../model/flow.ts";
 import type { Schema } from "../model/schema.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import { assertSingleCopy } from "../runtime/copy.ts";
+import { assertSingleCopy } from "../runtime/single_copy.ts";
 import { VERSION } from "../runtime/version.ts";
 import type { Origin } from "./origin.ts";
 
