@@ -1,4 +1,4 @@
-import { allowManyListeners } from "../runtime/crowd.ts";
+import { allowManyListeners } from "../runtime/many_listeners.ts";
 
 /** Aborted with the caller's signal; that one itself is not what many listen to. */
 export function endOf(signal: AbortSignal | undefined): { readonly signal: AbortSignal } {

@@ -5,7 +5,7 @@ import type { CompiledSchedule } from "../model/definition.ts";
 import type { CompiledFlow } from "../model/flow.ts";
 import type { Duration } from "../model/durations.ts";
 import type { RunRecord } from "../model/run.ts";
-import { allowManyListeners } from "../runtime/crowd.ts";
+import { allowManyListeners } from "../runtime/many_listeners.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { test } from "node:test";
-import { allowManyListeners } from "../../src/runtime/crowd.ts";
+import { allowManyListeners } from "../../src/runtime/many_listeners.ts";
 
 test("any number may listen to a crowded signal without a warning (FC-36)", async () => {
   const warned: Error[] = [];
