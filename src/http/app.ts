@@ -9,7 +9,7 @@ import type { Api, Env } from "./api.ts";
 import { checkApp } from "./checked.ts";
 import type { AppType } from "./contract.ts";
 import { badRequest } from "./faults.ts";
-import { AppLifetime, endOf } from "./goings.ts";
+import { AppLifetime, endOf } from "./app_lifetime.ts";
 import { EXPOSED, faultHandler, gate, secure, unmatched, watch } from "./gate.ts";
 import { Operations } from "./operation.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";

@@ -6,7 +6,7 @@ import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { host } from "../runtime/host.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { isOpen } from "./app.ts";
-import { endLifetime } from "./goings.ts";
+import { endLifetime } from "./app_lifetime.ts";
 import { isLoopback } from "./origin.ts";
 
 /** Options of {@link listen}. */
