@@ -6,7 +6,7 @@ import { positive, span } from "../engine/options.ts";
 import { BuildError } from "../errors.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { Api, Env } from "./api.ts";
-import { checkApp } from "./checked.ts";
+import { checkApp } from "./validate_options.ts";
 import type { AppType } from "./contract.ts";
 import { badRequest } from "./faults.ts";
 import { AppLifetime, endOf } from "./app_lifetime.ts";
