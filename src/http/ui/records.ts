@@ -1,7 +1,7 @@
 import { span } from "../../model/amounts.ts";
 import { bodyOf } from "../client.ts";
 import type { Checkpoint, HistoryPage } from "../wire.ts";
-import { timelineEvents } from "./happenings.ts";
+import { timelineEvents } from "./timeline_events.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { isMissing, type PageContext } from "./site.ts";
 import { time } from "./words.ts";

@@ -2,7 +2,7 @@ import { bodyOf } from "../client.ts";
 import type { Checkpoint, RunBody } from "../wire.ts";
 import { difference } from "./difference.ts";
 import { graphOf } from "./graph.ts";
-import { timelineEvents } from "./happenings.ts";
+import { timelineEvents } from "./timeline_events.ts";
 import { type Html, markup, NOTHING, raw } from "./html.ts";
 import { alert, facts, page } from "./page.ts";
 import { isMissing, type PageContext } from "./site.ts";

@@ -2,7 +2,7 @@ import { span } from "../../model/amounts.ts";
 import { bodyOf, ResponseError } from "../client.ts";
 import type { RunBody } from "../wire.ts";
 import { graphLink, graphOf, shortVersion } from "./graph.ts";
-import { problemOf } from "./happenings.ts";
+import { problemOf } from "./timeline_events.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { facts, live, notice, page } from "./page.ts";
 import { newestRecord, recordsUntil, timeline } from "./records.ts";
