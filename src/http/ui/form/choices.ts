@@ -3,7 +3,7 @@
 import type { Json } from "../../../model/json.ts";
 import type { Choice } from "./fields.ts";
 import { isObject, type Place, propertiesOf, requiredOf, type Schema, type Schemas } from "./schema.ts";
-import { shownName, shownValue } from "./words.ts";
+import { shownName, shownValue } from "./safe_text.ts";
 
 /** The most values that can be chosen among. */
 export const MAX_CHOICES = 200;

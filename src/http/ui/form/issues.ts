@@ -4,7 +4,7 @@ import type { Issue } from "../../wire.ts";
 import { chooserOf, type Field } from "./fields.ts";
 import { isStepTo, pathText, type Step, stepsOf } from "./path.ts";
 import type { Entries } from "./value.ts";
-import { shown } from "./words.ts";
+import { shown } from "./safe_text.ts";
 
 /** Issues in words, where they belong. */
 export interface Placed {

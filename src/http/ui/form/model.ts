@@ -28,7 +28,7 @@ import {
   titleOf,
   wordFor,
 } from "./traits.ts";
-import { shown, shownName, shownValue } from "./words.ts";
+import { shown, shownName, shownValue } from "./safe_text.ts";
 
 /** The most fields of a form, those of variants included. */
 const MAX_FIELDS = 200;

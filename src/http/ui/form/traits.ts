@@ -3,7 +3,7 @@
 import type { Json } from "../../../model/json.ts";
 import type { Common } from "./fields.ts";
 import { type Schema, tagOf } from "./schema.ts";
-import { shown, shownName } from "./words.ts";
+import { shown, shownName } from "./safe_text.ts";
 
 /** The longest default that a form is filled with, as JSON. */
 const MAX_INITIAL = 20_000;

@@ -31,7 +31,7 @@ import {
 import { numberOf } from "./number.ts";
 import { pathText, type Step } from "./path.ts";
 import { instantOf, timeOf } from "./time.ts";
-import { shown } from "./words.ts";
+import { shown } from "./safe_text.ts";
 
 /** What was submitted, by name: a map, or the `URLSearchParams` of the body. */
 export interface Entries {
