@@ -1,6 +1,6 @@
 import { type Html, markup } from "./html.ts";
 import { table } from "./page.ts";
-import { shortValue } from "./words.ts";
+import { shortValue } from "./format.ts";
 
 /** More are not looked for. */
 const MOST = 200;

@@ -4,7 +4,7 @@ import type { Checkpoint, HistoryPage } from "../wire.ts";
 import { timelineEvents } from "./timeline_events.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { isMissing, type PageContext } from "./site.ts";
-import { time } from "./words.ts";
+import { time } from "./format.ts";
 
 /** So many records are shown at once. */
 const MOST = 200;

@@ -6,7 +6,7 @@ import { timelineEvents } from "./timeline_events.ts";
 import { type Html, markup, NOTHING, raw } from "./html.ts";
 import { alert, facts, page } from "./page.ts";
 import { isMissing, type PageContext } from "./site.ts";
-import { badge, bytes, time, valueBlock } from "./words.ts";
+import { badge, bytes, time, valueBlock } from "./format.ts";
 
 /** So much of what happened is told. */
 const MOST_HAPPENINGS = 500;

@@ -4,7 +4,7 @@ import type { RunRow } from "../wire.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { given, live, page, select, table } from "./page.ts";
 import type { PageContext } from "./site.ts";
-import { badge, time } from "./words.ts";
+import { badge, time } from "./format.ts";
 
 /** What a list of runs is narrowed to, as its form sends it: fields that were left alone are empty. */
 interface RunFilter {

@@ -9,7 +9,7 @@ import { newestRecord, recordsUntil, timeline } from "./records.ts";
 import type { PageContext } from "./site.ts";
 import { vertexTable } from "./vertices.ts";
 import { waitsOfRun } from "./waits.ts";
-import { badge, nameOf, time, valueBlock } from "./words.ts";
+import { badge, nameOf, time, valueBlock } from "./format.ts";
 
 /** What the page of a run is asked for with. */
 interface RunPageOptions {

@@ -4,7 +4,7 @@ import { END } from "../../model/ids.ts";
 import type { Checkpoint, CheckpointEvent } from "../wire.ts";
 import { type Html, markup } from "./html.ts";
 import type { PageContext } from "./site.ts";
-import { nameOf, shortValue, time } from "./words.ts";
+import { nameOf, shortValue, time } from "./format.ts";
 
 /** What happened in a record, a line each; no more than `most` of them. */
 export function timelineEvents(

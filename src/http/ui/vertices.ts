@@ -2,7 +2,7 @@ import { span } from "../../model/amounts.ts";
 import type { Checkpoint, GraphBody, RunBody } from "../wire.ts";
 import type { Html } from "./html.ts";
 import { table } from "./page.ts";
-import { vertexBadge } from "./words.ts";
+import { vertexBadge } from "./format.ts";
 
 /** What the records say of a vertex: of the newest step that it was part of. */
 interface Tally {

@@ -4,7 +4,7 @@ import { fieldsOf, type Filled } from "./form/mod.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { alert, facts, given, live, notice, page, select } from "./page.ts";
 import type { PageContext } from "./site.ts";
-import { counted, infoBlock, nameOf, time } from "./words.ts";
+import { counted, infoBlock, nameOf, time } from "./format.ts";
 
 /** What the inbox is narrowed to, as its form sends it: fields that were left alone are empty. */
 interface WaitFilter {
