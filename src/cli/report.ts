@@ -4,7 +4,7 @@ import type { Cli } from "./cli.ts";
 import { counted, dateTime, span } from "./format.ts";
 import { block, jsonText, line, shortJson } from "./printable.ts";
 import { nameOf } from "./progress/plain.ts";
-import { shownOf, type ShownRun } from "./shown.ts";
+import { shownOf, type ShownRun } from "./run_json.ts";
 import type { NextCommands } from "./next.ts";
 
 /** How much of a state is shown to people; `get` shows all of it. */

@@ -7,7 +7,7 @@ import { addDatabase, revision, SOURCES } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { cursorOf } from "../reading.ts";
 import { pathText, printTroubles, stateText, statusText } from "../report.ts";
-import { shownFrom, shownOf, type ShownRun } from "../shown.ts";
+import { shownFrom, shownOf, type ShownRun } from "../run_json.ts";
 import { oneId, Workflows } from "../sources.ts";
 import { nextCommands } from "../next.ts";
 

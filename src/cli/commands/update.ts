@@ -7,7 +7,7 @@ import { nextCommands } from "../next.ts";
 import { addDatabase, SOURCES } from "../options.ts";
 import { jsonText } from "../printable.ts";
 import { cursorOf } from "../reading.ts";
-import { shownOf } from "../shown.ts";
+import { shownOf } from "../run_json.ts";
 import { oneId, Workflows } from "../sources.ts";
 
 interface UpdateOptions extends CommonOptions, EditOptions {
