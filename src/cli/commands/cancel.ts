@@ -5,7 +5,7 @@ import { addDatabase } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { runRecord } from "../reading.ts";
 import { oneId } from "../sources.ts";
-import { standIn } from "../stand_in.ts";
+import { standIn } from "../codeless_runner.ts";
 
 interface CancelOptions extends CommonOptions {
   readonly db: string;

@@ -14,7 +14,7 @@ import { runRecord } from "../reading.ts";
 import { defined } from "../../model/defined.ts";
 import { rowsOf } from "../../model/pages.ts";
 import { graphIds, sorted } from "../sources.ts";
-import { standIn } from "../stand_in.ts";
+import { standIn } from "../codeless_runner.ts";
 
 interface PurgeOptions extends CommonOptions {
   readonly db: string;

@@ -5,7 +5,7 @@ import { addDatabase, wholeNumber } from "../options.ts";
 import { jsonText } from "../printable.ts";
 import { runRecord } from "../reading.ts";
 import { oneId } from "../sources.ts";
-import { standIn } from "../stand_in.ts";
+import { standIn } from "../codeless_runner.ts";
 
 interface RetainOptions extends CommonOptions {
   readonly db: string;
