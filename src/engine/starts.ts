@@ -1,7 +1,7 @@
 import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RevisionConflictError } from "../errors.ts";
 import type { Claims } from "./claims.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { hooksOf } from "./events.ts";
 import { displace } from "./flow/displace.ts";
 import type { Admission } from "./flow/flow.ts";
@@ -9,11 +9,11 @@ import { passOn } from "./flow/gate.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { checkOptions } from "./known.ts";
 import { cancelRun } from "./operations/cancel.ts";
-import { removeStale } from "./operations/remove_stale.ts";
+import { removeStaleFork } from "./operations/remove_stale_fork.ts";
 import { moment, settingsOf, type StartOptions, type SubmitOptions } from "./options.ts";
 import { prepareRun, sameRun } from "./prepare_run.ts";
 import type { RunResult } from "./result.ts";
-import { Work } from "./work.ts";
+import { ClaimedRun } from "./claimed_run.ts";
 
 /** What `submit` answers. */
 export interface Submitted {
@@ -32,23 +32,23 @@ export interface Submitted {
  * 2. Where the graph has limits, the permits that a run gets, or its place in a queue, are written with its first record.
  */
 export class Starts<S> {
-  readonly #engine: Engine<S>;
+  readonly #deps: RunnerDeps<S>;
   readonly #claims: Claims<S>;
 
-  constructor(engine: Engine<S>, claims: Claims<S>) {
-    this.#engine = engine;
+  constructor(deps: RunnerDeps<S>, claims: Claims<S>) {
+    this.#deps = deps;
     this.#claims = claims;
   }
 
   async start(input: unknown, options: StartOptions): Promise<RunHandle<S>> {
     checkOptions("start", options);
-    const { created, state } = prepareRun(this.#engine, "start", input, options);
+    const { created, state } = prepareRun(this.#deps, "start", input, options);
     const { runId } = created;
     const settings = await this.#claims.located(settingsOf("start", options), created.caller);
     const make = async (admission?: Admission) => {
       if (admission?.queued === undefined) {
         return await this.#claims.asOwner((owner) =>
-          Work.create(this.#engine, settings, owner, { ...created, owner: owner.id }, state, admission)
+          ClaimedRun.create(this.#deps, settings, owner, { ...created, owner: owner.id }, state, admission)
         );
       }
       await this.#store(created, state, options, admission);
@@ -59,9 +59,9 @@ export class Starts<S> {
 
   async submit(input: unknown, options: SubmitOptions): Promise<Submitted> {
     checkOptions("submit", options);
-    const { runtime } = this.#engine;
+    const { runtime } = this.#deps;
     const at = options.at === undefined ? 0 : moment(options.at, runtime.now(), "submit", "at");
-    const { created, state } = prepareRun(this.#engine, "submit", input, options);
+    const { created, state } = prepareRun(this.#deps, "submit", input, options);
     const { runId } = created;
     const isLater = at > runtime.now();
     const make = async (admission?: Admission): Promise<Submitted> => {
@@ -74,7 +74,7 @@ export class Starts<S> {
       make,
       (id) => ({ runId: id, created: false, ...(id === runId ? {} : { skipped: true }) }),
     );
-    this.#engine.ownership.poke(submitted.runId);
+    this.#deps.ownership.poke(submitted.runId);
     return submitted;
   }
 
@@ -92,7 +92,7 @@ export class Starts<S> {
       runId,
       created,
       result: follow,
-      cancel: (reason) => cancelRun(this.#engine, runId, reason),
+      cancel: (reason) => cancelRun(this.#deps, runId, reason),
       events: (reading) => {
         void follow();
         return stream.read(reading);
@@ -111,7 +111,7 @@ export class Starts<S> {
     const { queued, events, cells } = admission ?? {};
     const later = Math.min(queued?.until ?? Infinity, created.deadline ?? Infinity);
     const wake = queued === undefined ? at : Number.isFinite(later) ? later : undefined;
-    await this.#engine.log.create(created, state, { wake, signal, cells }, events);
+    await this.#deps.log.create(created, state, { wake, signal, cells }, events);
   }
 
   /** Makes a run, with what it gets or waits for where it has limits; or finds the one that it is. */
@@ -121,14 +121,14 @@ export class Starts<S> {
     make: (admission?: Admission) => Promise<T>,
     known: (runId: string) => T,
   ): Promise<T> {
-    const { flow } = this.#engine;
+    const { flow } = this.#deps;
     for (;;) {
       if (created.flow === undefined) {
         try {
           return await make();
         } catch (error) {
-          if (await removeStale(this.#engine, created, error)) continue;
-          await sameRun(this.#engine, created, error);
+          if (await removeStaleFork(this.#deps, created, error)) continue;
+          await sameRun(this.#deps, created, error);
           return known(created.runId);
         }
       }
@@ -136,7 +136,7 @@ export class Starts<S> {
       let admission: Admission;
       let made: T;
       try {
-        admission = await flow.admit(created, [], this.#engine.runtime.now(), how);
+        admission = await flow.admit(created, [], this.#deps.runtime.now(), how);
         if (admission.live !== undefined) {
           const live = await this.#live(created, admission.live);
           if (live === undefined) continue;
@@ -145,14 +145,14 @@ export class Starts<S> {
         made = await make(admission);
       } catch (error) {
         if (isSuperstepError(error, "CELL_CONFLICT")) continue;
-        await sameRun(this.#engine, created, error);
+        await sameRun(this.#deps, created, error);
         return known(created.runId);
       } finally {
         end();
       }
-      await passOn(this.#engine, admission.passOn);
+      await passOn(this.#deps, admission.passOn);
       if (admission.displaces !== undefined) {
-        await displace(this.#engine, admission.displaces, {
+        await displace(this.#deps, admission.displaces, {
           runId: created.runId,
           since: admission.queued!.since,
         });
@@ -163,10 +163,10 @@ export class Starts<S> {
 
   /** The run that a skipped start is answered with; `undefined` when it is gone and the permit is free after all. */
   async #live(created: EventOf<"created">, live: string): Promise<string | undefined> {
-    const { log, flow } = this.#engine;
+    const { log, flow } = this.#deps;
     const { runId } = created;
     if (await log.load(runId, { state: false }) !== undefined) {
-      await sameRun(this.#engine, created, new RevisionConflictError(runId, 1, 0));
+      await sameRun(this.#deps, created, new RevisionConflictError(runId, 1, 0));
       return runId;
     }
     if (await log.load(live, { state: false }) !== undefined) return live;
