@@ -1,6 +1,6 @@
 import type { Checkpoint, Execution } from "../model/checkpoint.ts";
 import { between } from "./delta.ts";
-import { isMarked } from "./marks.ts";
+import { isMarked } from "./canonical_tag.ts";
 import type { Layout } from "./parts.ts";
 import { sealArray, sealMap, sealRecord } from "./seal.ts";
 

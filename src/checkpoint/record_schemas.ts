@@ -82,7 +82,7 @@ const caller = z.object({
  * What each type of event may hold. The place of an event among the others, and of a field in its event, is how it is
  * written: both are stored, so what is new comes last.
  */
-export const eventShape = z.discriminatedUnion("type", [
+export const eventSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("created"),
     runId: z.string(),
@@ -237,14 +237,17 @@ const run = z.object({
 });
 
 /** What a ledger holds. */
-export const growingShape = z.object({ executions: z.map(z.string(), execution), path: z.array(z.string()) });
+export const growingSchema = z.object({
+  executions: z.map(z.string(), execution),
+  path: z.array(z.string()),
+});
 
 /** A checkpoint as a snapshot record holds it. */
-const checkpointShape = z.object({
+const checkpointSchema = z.object({
   run,
   phase: z.enum(["routed", "running", "paused", "halted"]),
   frontier: z.array(z.string()),
-  executions: growingShape.shape.executions,
+  executions: growingSchema.shape.executions,
   maps: z.map(z.string(), z.object({ count, digest: z.string() })),
   routes: z.array(route),
   arrivals,
@@ -252,16 +255,20 @@ const checkpointShape = z.object({
   finishRan: z.boolean(),
   nextStep: count,
   folded: z.boolean(),
-  path: growingShape.shape.path,
+  path: growingSchema.shape.path,
 });
 
 /** One record. Exactly one of `patch` and `snapshot` is present when the record changes the state. */
-export const recordShape = z.object({
+export const recordSchema = z.object({
   at: z.number(),
-  events: z.array(eventShape),
+  events: z.array(eventSchema),
   callers: z.array(z.int().min(-1)).exactOptional(),
   patch: z.unknown().exactOptional(),
   view: z.array(count).exactOptional(),
-  snapshot: z.object({ checkpoint: checkpointShape, table: z.unknown(), ledger: z.unknown().exactOptional() })
+  snapshot: z.object({
+    checkpoint: checkpointSchema,
+    table: z.unknown(),
+    ledger: z.unknown().exactOptional(),
+  })
     .exactOptional(),
 });

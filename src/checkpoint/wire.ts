@@ -6,7 +6,7 @@ import type { Codec } from "./codec.ts";
 import { packEvent, unpackEvent } from "./event_encoding.ts";
 import type { Patch } from "./delta.ts";
 import type { RecordEvent } from "./records.ts";
-import { growingShape, recordShape } from "./shapes.ts";
+import { growingSchema, recordSchema } from "./record_schemas.ts";
 import { unpackView, type View } from "./view.ts";
 
 /** One record of a run's history. */
@@ -61,7 +61,7 @@ export function decodeRecord(bytes: Uint8Array, revision: number, runId: string,
   } catch (cause) {
     throw new CheckpointDecodeError(runId, `revision ${revision}`, messageOf(cause), { cause });
   }
-  const parsed = recordShape.safeParse(unpacked(value));
+  const parsed = recordSchema.safeParse(unpacked(value));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const field = fieldOf(issue?.path ?? []);
@@ -94,7 +94,7 @@ export function viewOf({ view }: Pick<LogRecord, "view">, revision: number): Vie
 
 /** A checkpoint with the executions and the path of its ledger, which was restored and is not trusted. */
 export function withGrowing(checkpoint: Checkpoint, ledger: unknown): Checkpoint {
-  return ownedCheckpoint({ ...checkpoint, ...growingShape.parse(ledger) });
+  return ownedCheckpoint({ ...checkpoint, ...growingSchema.parse(ledger) });
 }
 
 function unpacked(record: unknown): unknown {

@@ -3,7 +3,7 @@ import { ArgumentError, CheckpointNotFoundError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
 import { Alarm } from "../runtime/alarm.ts";
 import type { CallOptions, Position } from "../store/store.ts";
-import type { Engine } from "./engine.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
 import { type HistoryEntry, HistoryFold } from "./history.ts";
 import { checkedRunId, span } from "./options.ts";
 import { POLL_MS } from "./ownership.ts";
@@ -27,7 +27,7 @@ export interface FollowOptions {
  * 3. Nothing is read and no timer is set while the reader does not ask; at most a page of records is held.
  */
 export async function* followed<S>(
-  { store, log, runtime }: Engine<S>,
+  { store, log, runtime }: RunnerDeps<S>,
   runId: string,
   options: FollowOptions,
 ): AsyncGenerator<HistoryEntry, void, undefined> {
