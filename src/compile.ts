@@ -3,6 +3,7 @@ import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
 import type { RunnerDeps } from "./engine/runner_deps.ts";
+import { failureLog } from "./engine/failure_log.ts";
 import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
 import { Flow } from "./engine/flow/flow.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
@@ -101,6 +102,7 @@ export function compile<S, I>(
   }
   const log = new CheckpointLog<S>(store, runtime);
   const ownership = ownershipOf(store, runtime);
+  const logger = safeLogger(options.logger ?? consoleLogger);
   const engine: RunnerDeps<S> = {
     graph,
     tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(graph.id, v, options)])),
@@ -114,8 +116,8 @@ export function compile<S, I>(
       inlineTimersMs: span(options.inlineTimers, 30_000, "compile", "inlineTimers"),
       maxRecoveries: positive(options.maxRecoveries, 10, "compile", "maxRecoveries"),
     },
-    logger: safeLogger(options.logger ?? consoleLogger),
-    hooks: hooksOf(options.hooks),
+    logger,
+    hooks: [failureLog(logger), ...hooksOf(options.hooks)],
     measureOutput: guard,
     schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
   };

@@ -1,4 +1,5 @@
 import { type Checkpoint, type Execution, executionKey, PATH_LIMIT } from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import type { EventOf, RecordEvent } from "./records.ts";
@@ -205,13 +206,13 @@ export class Evolution {
         }));
       case "failed":
         // A second failure replaces the first whole: a faulty `record` must not keep the handler it belonged to.
-        return this.#change(event, ({ handler: _, ...x }) => ({
+        return this.#change(event, ({ handler: _, stack: __, ...x }) => ({
           ...x,
           status: "failed",
           startedAt: event.startedAt,
           endedAt: event.at,
           failure: event.failure,
-          ...(event.handler === undefined ? {} : { handler: event.handler }),
+          ...defined({ handler: event.handler, stack: event.stack }),
         }), true);
       case "folded":
         this.#next.folded = true;
@@ -305,7 +306,7 @@ export class Evolution {
         continue;
       }
       this.#change(of, (x) => {
-        const { failure: _, handler: __, nextAt: ___, ...rest } = x;
+        const { failure: _, stack: __, handler: ___, nextAt: ____, ...rest } = x;
         // What failed with an output is the reduction of it, which is applied again.
         return "output" in x ? { ...rest, status: "done" } : {
           ...rest,

@@ -120,6 +120,7 @@ export const eventSchema = z.discriminatedUnion("type", [
     failure,
     nextAt: z.number(),
     spentMs: z.number(),
+    stack: z.string().exactOptional(),
   }),
   z.object({ type: z.literal("once"), ...of, name: z.string(), value: z.unknown() }),
   z.object({ type: z.literal("opened"), ...of, ...opening }),
@@ -155,6 +156,7 @@ export const eventSchema = z.discriminatedUnion("type", [
     at: z.number(),
     failure,
     handler: handler.exactOptional(),
+    stack: z.string().exactOptional(),
   }),
   z.object({ type: z.literal("folded"), finish: z.boolean() }),
   z.object({
@@ -205,6 +207,7 @@ const execution = z.object({
   output: z.unknown().exactOptional(),
   failure: failure.exactOptional(),
   handler: handler.exactOptional(),
+  stack: z.string().exactOptional(),
 });
 
 const run = z.object({

@@ -62,6 +62,7 @@ export type RecordEvent =
     readonly failure: VertexFailure;
     readonly nextAt: number;
     readonly spentMs: number;
+    readonly stack?: string;
   } & ExecutionRef)
   /** The result of a `ctx.once`. */
   | ({ readonly type: "once"; readonly name: string; readonly value: unknown } & ExecutionRef)
@@ -108,6 +109,8 @@ export type RecordEvent =
     readonly failure: VertexFailure;
     /** The error handler that takes over: its route, in records of earlier releases its index; absent under "pause". */
     readonly handler?: string | number;
+    /** Where the error was thrown, with what caused it. */
+    readonly stack?: string;
   } & ExecutionRef)
   /** Every outcome of the step is part of the state; the record holds its change. `finish`: whether a finish is done. */
   | { readonly type: "folded"; readonly finish: boolean }

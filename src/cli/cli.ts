@@ -45,7 +45,11 @@ export class Cli {
   /** Where the engine and `ctx.log` write. */
   readonly logger: Logger = {
     info: (message, fields) => this.#log(this.noteColours.dim("·"), message, fields),
-    warn: (message, fields) => this.#log(this.noteColours.yellow("!"), message, fields),
+    warn: (message, fields) => {
+      // The progress tells of failures of vertices.
+      if (fields["event"] === "attemptFailed" || fields["event"] === "vertexFinish") return;
+      this.#log(this.noteColours.yellow("!"), message, fields);
+    },
   };
 
   /** Something that the code of a workflow printed. */

@@ -1,5 +1,6 @@
 import type { OpenWait, RunResult } from "../engine/result.ts";
 import type { Queued } from "../model/flow.ts";
+import { userFrame } from "../engine/stacks.ts";
 import type { Cli } from "./cli.ts";
 import { counted, dateTime, span } from "./format.ts";
 import { block, jsonText, line, shortJson } from "./printable.ts";
@@ -83,13 +84,15 @@ export function printTroubles(cli: Cli, shown: ShownRun, next: NextCommands): vo
       `${yellow("⏸")} answered: ${shown.answered!.join(", ")}; go on with: ${next.resume(shown.runId)}`,
     );
   }
-  for (const { failure, ...vertex } of shown.failures ?? []) {
+  for (const { failure, stack, ...vertex } of shown.failures ?? []) {
     const attempts = counted(failure.attempt, "attempt");
     cli.print(
       `${red("✘")} ${nameOf(vertex)} failed after ${attempts}: ${line(failure.name)}: ${
         line(failure.message)
       }`,
     );
+    const frame = stack === undefined ? undefined : userFrame(stack);
+    if (frame !== undefined) cli.print(dim(`  at ${line(frame)}`));
   }
   if (shown.halt !== undefined) {
     cli.print(`${red("✘")} halted (${shown.halt.kind}): ${line(shown.halt.message)}`);

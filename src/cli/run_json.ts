@@ -1,5 +1,6 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import { type FailedVertex, type OpenWait, type RunView, waitsOf } from "../engine/result.ts";
+import { stackOf } from "../engine/stacks.ts";
 import { pausedFailures } from "../engine/step.ts";
 import { refOf } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
@@ -16,7 +17,7 @@ export interface ShownRun {
   readonly waits?: readonly OpenWait[];
   /** The waits whose answer is accepted and not taken in yet. */
   readonly answered?: readonly string[];
-  readonly failures?: readonly Omit<FailedVertex, "error">[];
+  readonly failures?: readonly (Omit<FailedVertex, "error"> & { readonly stack?: string })[];
   readonly halt?: Halt;
   readonly cancelReason?: string;
 }
@@ -33,7 +34,10 @@ export function shownOf(view: RunView<unknown>): ShownRun {
     reason,
     waits,
     answered,
-    failures: failures.map(({ error: _, ...failed }) => failed),
+    failures: failures.map(({ error, ...failed }) => ({
+      ...failed,
+      ...defined({ stack: stackOf(error.cause) }),
+    })),
     ...(view.halt === undefined ? {} : { halt: haltOf(view.halt) }),
   };
 }
@@ -49,7 +53,12 @@ export function shownFrom(cursor: Cursor<unknown>): ShownRun {
     ...base,
     ...defined({ reason: run.reason }),
     ...waitsOf(cursor),
-    failures: pausedFailures(checkpoint).map((x) => ({ ...refOf(x), step, failure: x.failure! })),
+    failures: pausedFailures(checkpoint).map((x) => ({
+      ...refOf(x),
+      step,
+      failure: x.failure!,
+      ...defined({ stack: x.stack }),
+    })),
     ...defined({ halt }),
   };
 }

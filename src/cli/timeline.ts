@@ -1,5 +1,7 @@
 import { routeOf } from "../engine/handlers.ts";
+import type { EventOf } from "../checkpoint/records.ts";
 import type { HistoryEntry, RecordEvent } from "../engine/history.ts";
+import { userFrame } from "../engine/stacks.ts";
 import type { Cli } from "./cli.ts";
 import { dateTime, span } from "./format.ts";
 import { line, shortJson } from "./printable.ts";
@@ -81,7 +83,7 @@ function tell(cli: Cli, event: RecordEvent): string {
     case "attempt_failed": {
       const { failure, nextAt, at } = event;
       const next = `; again after ${span(nextAt - at)}`;
-      return mark(cli, "backoff", `${name(event)} × ${failure.attempt}: ${problem(failure)}${next}`);
+      return mark(cli, "backoff", `${name(event)} × ${failure.attempt}: ${problem(event)}${next}`);
     }
     case "once":
       return `${name(event)} did ${line(event.name)} once: ${shortJson(event.value)}`;
@@ -121,7 +123,7 @@ function tell(cli: Cli, event: RecordEvent): string {
     case "failed": {
       const { failure, handler } = event;
       const taken = handler === undefined ? "" : `, taken by ${routeName(handler)}`;
-      return mark(cli, "failed", `${name(event)} × ${failure.attempt}: ${problem(failure)}${taken}`);
+      return mark(cli, "failed", `${name(event)} × ${failure.attempt}: ${problem(event)}${taken}`);
     }
     case "folded":
       return "";
@@ -153,8 +155,11 @@ function name(event: { readonly vertexId: string; readonly item?: number }): str
   return line(nameOf(event));
 }
 
-function problem(failure: { readonly name: string; readonly message: string }): string {
-  return `${line(failure.name)}: ${line(failure.message, 200)}`;
+/** What was thrown, and where in the user's code. */
+function problem({ failure, stack = "" }: EventOf<"failed" | "attempt_failed">): string {
+  const frame = userFrame(stack);
+  const where = frame === undefined ? "" : `, at ${line(frame)}`;
+  return `${line(failure.name)}: ${line(failure.message, 200)}${where}`;
 }
 
 function owned(owner: string | undefined): string {

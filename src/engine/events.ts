@@ -27,10 +27,21 @@ export type RunEvent =
       readonly startedAt: number;
       readonly endedAt: number;
       readonly failure?: VertexFailure;
+      /** Where the error was thrown, with what caused it. */
+      readonly stack?: string;
     }
     & OfVertex
   )
-  | ({ readonly type: "attemptFailed"; readonly failure: VertexFailure; readonly nextAt: number } & OfVertex)
+  | (
+    & {
+      readonly type: "attemptFailed";
+      readonly failure: VertexFailure;
+      readonly nextAt: number;
+      /** Where the error was thrown, with what caused it. */
+      readonly stack?: string;
+    }
+    & OfVertex
+  )
   | { readonly type: "edge"; readonly run: RunRecord; readonly route: Route }
   /** A record has become durable; what follows from it is told next. */
   | {

@@ -110,17 +110,27 @@ function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: s
   };
   switch (event.type) {
     case "attempt_failed": {
-      const { failure, nextAt } = event;
-      return [{ type: "attemptFailed", ...vertex, attempt: failure.attempt, failure, nextAt }];
+      const { failure, nextAt, stack } = event;
+      const { attempt } = failure;
+      return [{ type: "attemptFailed", ...vertex, attempt, failure, nextAt, ...defined({ stack }) }];
     }
     case "done": {
       const { startedAt, at: endedAt, attempt } = event;
       return [{ type: "vertexFinish", ...vertex, attempt, status: "done", startedAt, endedAt }];
     }
     case "failed": {
-      const { startedAt, at: endedAt, failure } = event;
+      const { startedAt, at: endedAt, failure, stack } = event;
       const { attempt } = failure;
-      return [{ type: "vertexFinish", ...vertex, attempt, status: "failed", startedAt, endedAt, failure }];
+      const times = { startedAt, endedAt };
+      return [{
+        type: "vertexFinish",
+        ...vertex,
+        attempt,
+        status: "failed",
+        ...times,
+        failure,
+        ...defined({ stack }),
+      }];
     }
     case "suspended": {
       const { startedAt, at: endedAt } = event;

@@ -2,6 +2,7 @@ import { leafEdits } from "../checkpoint/in_place_edits.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import { ContextError } from "../errors.ts";
 import { type Execution, executionKey, refOf } from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import type { Settlement } from "./attempt.ts";
 import type { BodyHost } from "./body_host.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
@@ -71,15 +72,8 @@ export class Outcomes<S> {
       return false;
     }
     const of = refOf(x);
-    const { failure, nextAt } = verdict;
-    this.#host.note({
-      type: "attempt_failed",
-      ...of,
-      at: now,
-      failure,
-      nextAt,
-      spentMs: verdict.spentMs,
-    });
+    const { kind: _, ...failed } = verdict;
+    this.#host.note({ type: "attempt_failed", ...of, at: now, ...failed });
     return true;
   }
 
@@ -97,8 +91,7 @@ export class Outcomes<S> {
       ...of,
       startedAt,
       at: this.#deps.runtime.now(),
-      failure: verdict.failure,
-      ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
+      ...defined({ failure: verdict.failure, handler: verdict.handler, stack: verdict.stack }),
     });
   }
 }

@@ -3,10 +3,12 @@ import { sizeOf } from "../checkpoint/canonical_tag.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from "../errors.ts";
 import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
+import { defined } from "../model/defined.ts";
 import { MAX_TIME, toMs } from "../model/durations.ts";
 import type { FaultPhase, VertexFailure } from "../model/failure.ts";
 import { errorText } from "../model/texts.ts";
 import { handlerRef } from "./handlers.ts";
+import { stackOf } from "./stacks.ts";
 import { ignore, isThenable, synchronous } from "./thenable.ts";
 
 /**
@@ -31,7 +33,7 @@ export function judge<S>(vertex: CompiledVertex<S>, fault: Fault, when: Moment):
         }
         return {
           kind: "retry",
-          failure: failureOf(fault),
+          ...recordOf(fault),
           nextAt: Math.min(when.now + delay, MAX_TIME),
           spentMs: when.spentMs + delay,
         };
@@ -67,12 +69,14 @@ export type Verdict =
   | {
     readonly kind: "retry";
     readonly failure: VertexFailure;
+    readonly stack?: string;
     readonly nextAt: number;
     readonly spentMs: number;
   }
   | {
     readonly kind: "failed";
     readonly failure: VertexFailure;
+    readonly stack?: string;
     /** The handler that takes over, as it is recorded; absent when the run pauses. */
     readonly handler?: string;
     readonly error: unknown;
@@ -81,18 +85,23 @@ export type Verdict =
 /** The verdict on a fault that no further attempt can mend. */
 export function giveUp<S>(vertex: CompiledVertex<S>, fault: Fault): Extract<Verdict, { kind: "failed" }> {
   // A faulty `record` has had its route; taking it again would loop.
-  if (fault.phase === "record") return { kind: "failed", failure: failureOf(fault), error: fault.error };
+  if (fault.phase === "record") return { kind: "failed", ...recordOf(fault), error: fault.error };
   try {
     const handler = vertex.handlers.find((h) => h.match === undefined || matches(h.match, fault.error));
     return {
       kind: "failed",
-      failure: failureOf(fault),
+      ...recordOf(fault),
       error: fault.error,
       ...(handler === undefined ? {} : { handler: handlerRef(vertex, handler) }),
     };
   } catch (error) {
-    return { kind: "failed", failure: failureOf({ ...fault, error, phase: "match" }), error };
+    return { kind: "failed", ...recordOf({ ...fault, error, phase: "match" }), error };
   }
+}
+
+/** A fault as it is recorded: `record` is not given the stack, so that no state depends on where code lies. */
+function recordOf(fault: Fault): { readonly failure: VertexFailure; readonly stack?: string } {
+  return { failure: failureOf(fault), ...defined({ stack: stackOf(fault.error) }) };
 }
 
 /** A fault as plain data, the same live and after a reload. */

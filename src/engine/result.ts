@@ -237,13 +237,13 @@ function failedVertex(
 
 /** What was thrown, as far as this process saw it; the error that a faulty `record` was to record comes last. */
 function causeOf(
-  { vertexId, item }: Pick<Execution, "vertexId" | "item">,
+  { vertexId, item, stack }: Pick<Execution, "vertexId" | "item" | "stack">,
   failure: VertexFailure,
   errors: ReadonlyMap<string, unknown>,
 ): unknown {
   const { cause: first, failures } = failure;
   const key = first === undefined ? executionKey(vertexId, item ?? failures?.[0]?.item) : recordKey(vertexId);
-  const error = errors.has(key) ? errors.get(key) : recalled(failure);
+  const error = errors.has(key) ? errors.get(key) : recalled(failure, stack);
   if (first !== undefined) appendCause(error, causeOf({ vertexId }, first, errors));
   return error;
 }
@@ -260,9 +260,10 @@ function appendCause(error: unknown, cause: unknown): void {
 
 const MAX_CAUSES = 100;
 
-function recalled(failure: VertexFailure): Error {
+function recalled(failure: VertexFailure, stack: string | undefined): Error {
   const error = new Error(failure.message);
   error.name = failure.name;
+  if (stack !== undefined) error.stack = stack;
   return error;
 }
 

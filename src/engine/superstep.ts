@@ -3,6 +3,7 @@ import { Evolution, evolve } from "../checkpoint/evolve.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { HaltError, MaxStepsExceededError } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import type { CompiledGraph, CompiledVertex } from "../model/definition.ts";
 import type { InterruptReason } from "../model/run.ts";
 import { isOpen } from "../model/wait.ts";
@@ -173,8 +174,7 @@ class Core<S> {
         vertexId: vertex.id,
         startedAt: x?.startedAt ?? this.#at.now,
         at: this.#at.now,
-        failure: verdict.failure,
-        ...(verdict.handler === undefined ? {} : { handler: verdict.handler }),
+        ...defined({ failure: verdict.failure, handler: verdict.handler, stack: verdict.stack }),
       });
     }
     return false;

@@ -139,6 +139,7 @@ const Failure = z.object({
   step: count,
   failure: z.object({
     ...cause,
+    stack: z.string().optional(),
     failures: list(z.object({ ...cause, item: count })).optional(),
   }),
 }).openapi("Failure") satisfies Of<wire.Failure>;

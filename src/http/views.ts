@@ -1,6 +1,7 @@
 import type { HistoryEntry, InboxEntry, RecordEvent } from "../engine/history.ts";
 import type { RunView } from "../engine/result.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
+import { stackOf } from "../engine/stacks.ts";
 import { defined } from "../model/defined.ts";
 import { toJson } from "../model/json.ts";
 import type { Halt, RunRecord } from "../model/run.ts";
@@ -44,26 +45,27 @@ export function runBody(view: RunView<unknown>, sight: Visibility): wire.RunBody
     ...(view.due === undefined ? {} : { due: view.due }),
     answered: view.answered,
     waits: view.waits.map(withInfo),
-    failures: view.failures.map(({ error: _, failure, ...rest }) => ({
+    failures: view.failures.map(({ error, failure, ...rest }) => ({
       ...rest,
-      failure: causeOf(failure, sight),
+      failure: causeOf(failure, sight, stackOf(error.cause)),
     })),
     ...(view.halt === undefined ? {} : { halt: haltOf(view.halt, sight) }),
   };
 }
 
 /** A failure by its kind; what was thrown may hold secrets. */
-function causeOf(failure: VertexFailure, sight: Visibility): wire.Cause {
+function causeOf(failure: VertexFailure, sight: Visibility, stack: string | undefined): wire.Cause {
   const { failures } = failure;
   return {
     ...plainCause(failure, sight),
+    ...(sight.causes && stack !== undefined ? { stack } : {}),
     ...(failures === undefined ? {} : {
       failures: failures.map((one: ItemFailure) => ({ ...plainCause(one, sight), item: one.item })),
     }),
   };
 }
 
-function plainCause(failure: VertexFailure, sight: Visibility): Omit<wire.Cause, "failures"> {
+function plainCause(failure: VertexFailure, sight: Visibility): Omit<wire.Cause, "failures" | "stack"> {
   const { name, phase, attempt, code, message, data } = failure;
   const plain = defined({ name, phase, attempt, code });
   return sight.causes ? { ...plain, message, ...(data === undefined ? {} : { data: toJson(data) }) } : plain;
@@ -132,7 +134,7 @@ function moreOf(event: RecordEvent, sight: Visibility): Readonly<Record<string, 
   switch (event.type) {
     case "attempt_failed":
     case "failed":
-      return { failure: causeOf(event.failure, sight) };
+      return { failure: causeOf(event.failure, sight, event.stack) };
     case "halted":
       return { halt: haltOf(event.halt, sight) };
     case "reopened":

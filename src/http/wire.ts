@@ -84,8 +84,10 @@ export interface Cause {
   readonly message?: string;
   /** A value; absent where causes are not allowed. */
   readonly data?: unknown;
+  /** Where it was thrown, with what caused it; absent where causes are not allowed. */
+  readonly stack?: string;
   /** What failed for good. */
-  readonly failures?: readonly (Omit<Cause, "failures"> & { readonly item: number })[];
+  readonly failures?: readonly (Omit<Cause, "failures" | "stack"> & { readonly item: number })[];
 }
 
 /** A run-level fault. */

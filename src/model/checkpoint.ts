@@ -74,6 +74,8 @@ export interface Execution extends ExecutionRef {
   readonly failure?: VertexFailure;
   /** The error handler that was chosen when it failed: its route, in records of earlier releases its index. */
   readonly handler?: string | number;
+  /** Where the error was thrown, with what caused it; records of earlier releases have none. */
+  readonly stack?: string;
 }
 
 /** One attempt that failed. */

@@ -1,5 +1,6 @@
 import { type Attributes, type Exception, type HrTime, type Span, SpanStatusCode } from "@opentelemetry/api";
 import { isSuperstepError } from "../errors.ts";
+import { defined } from "../model/defined.ts";
 import type { RunRecord } from "../model/run.ts";
 
 /** A time of the engine's clock, in a form that no SDK takes for an offset from the start of the process. */
@@ -41,7 +42,8 @@ export function fail(span: Span, error: Failing, at: HrTime): void {
   const type = error.code ?? error.name;
   span.setAttribute("error.type", type);
   span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
-  span.recordException({ name: error.name, message: error.message, code: type } satisfies Exception, at);
+  const { name, message, stack } = error;
+  span.recordException({ name, message, code: type, ...defined({ stack }) } satisfies Exception, at);
 }
 
 /** An error, or its recorded likeness. */
@@ -49,6 +51,7 @@ export interface Failing {
   readonly name: string;
   readonly message: string;
   readonly code?: string;
+  readonly stack?: string;
 }
 
 /** Whatever was thrown, as an error. */

@@ -9,7 +9,7 @@ import {
 import { type SpanContext, SpanStatusCode, trace, type Tracer } from "@opentelemetry/api";
 import type { RunEvent, VertexStart } from "../engine/events.ts";
 import { executionKey } from "../model/checkpoint.ts";
-import type { VertexFailure } from "../model/failure.ts";
+import { defined } from "../model/defined.ts";
 import type { RunRecord } from "../model/run.ts";
 import { fail, type Failing, identityOf, standingOf, timeOf, vertexOf } from "./attributes.ts";
 
@@ -92,7 +92,7 @@ export class Segment {
       { "superstep.retry.at": new Date(event.nextAt).toISOString() },
       this.#at,
     );
-    this.#close(span, this.#at, event.failure);
+    this.#close(span, this.#at, failingOf(event));
   }
 
   finished(event: Of<"vertexFinish">): void {
@@ -100,7 +100,7 @@ export class Segment {
     const end = timeOf(event.endedAt);
     if (span !== undefined) {
       span.setAttribute("superstep.vertex.status", event.status);
-      return this.#close(span, end, event.failure);
+      return this.#close(span, end, failingOf(event));
     }
     // What has no body of its own fails as a part of its step: a selector, a map vertex, a reducer.
     if (event.failure === undefined) return;
@@ -164,7 +164,7 @@ export class Segment {
   }
 
   /** Ends a body's span once everything that its record tells has been told. */
-  #close(span: Span, at: HrTime, failure: VertexFailure | undefined): void {
+  #close(span: Span, at: HrTime, failure: Failing | undefined): void {
     if (failure !== undefined) fail(span, failure, at);
     if (this.#closing.size === 0) queueMicrotask(() => this.#flush());
     this.#closing.set(span, at);
@@ -195,4 +195,8 @@ export interface SegmentStart {
   readonly attributes: Attributes;
   /** Told of what a span processor threw. */
   readonly blame: (error: unknown) => void;
+}
+
+function failingOf({ failure, stack }: Of<"attemptFailed"> | Of<"vertexFinish">): Failing | undefined {
+  return failure === undefined ? undefined : { ...failure, ...defined({ stack }) };
 }

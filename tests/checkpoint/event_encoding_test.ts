@@ -28,7 +28,7 @@ const STORED = [
   ["released", ["status", "reason", "recovery"]],
   ["retried", ["executions"]],
   ["mapped", ["vertexId", "count", "digest"]],
-  ["attempt_failed", ["vertexId", "item", "at", "failure", "nextAt", "spentMs"]],
+  ["attempt_failed", ["vertexId", "item", "at", "failure", "nextAt", "spentMs", "stack"]],
   ["once", ["vertexId", "item", "name", "value"]],
   [
     "opened",
@@ -39,7 +39,7 @@ const STORED = [
   ["reopened", ["vertexId", "item", "id", "newId", "at", "problem"]],
   ["suspended", ["vertexId", "item", "startedAt", "at", "spentMs"]],
   ["done", ["vertexId", "item", "attempt", "startedAt", "at", "output"]],
-  ["failed", ["vertexId", "item", "startedAt", "at", "failure", "handler"]],
+  ["failed", ["vertexId", "item", "startedAt", "at", "failure", "handler", "stack"]],
   ["folded", ["finish"]],
   ["routed", ["routes", "frontier", "arrivals"]],
   ["halted", ["halt"]],

@@ -197,7 +197,10 @@ test("the history is a timeline of records with attempts, durations and bytes (H
       out,
       /^ +REV +TIME +STEP +BYTES +WHAT\n\d{4}-\d\d-\d\d\n +0 +\d\d:\d\d:\d\d\.\d{3} +0 +[\d.]+ K?i?B +created, owner/,
     );
-    assert.match(out, /↻ draft × 1: Error: no ink at attempt 1; again after \d+ ms/);
+    assert.match(
+      out,
+      /↻ draft × 1: Error: no ink at attempt 1, at Draft\.execute \(.*desk\.[jt]s:\d+:\d+\); again after \d+ ms/,
+    );
     assert.match(out, /✔ draft × 2 {2}\d+ ms/);
     assert.match(out, /pages has 5 items\n/);
     assert.match(out, /✔ pages: 5 items, \d+ ms to \d+ ms\n/);

@@ -125,6 +125,7 @@ export interface Engine<S> {
   readonly clock: VirtualClock;
   /** Every run of a body, in order, of this engine and of those it was restarted from. */
   readonly bodies: BodyRun[];
+  /** What was logged, apart from failures. */
   readonly warnings: { readonly message: string; readonly fields: Readonly<Record<string, unknown>> }[];
   /** How often bodies ran: all, of a vertex, or of one of its items. */
   ran(vertexId?: string, item?: number): number;
@@ -153,7 +154,7 @@ export function engine<S>(graph: CompiledGraph<S>, options: EngineOptions = {}):
   const logger = {
     info: () => {},
     warn: (message: string, fields: Readonly<Record<string, unknown>>) =>
-      void warnings.push({ message, fields }),
+      void (fields["event"] !== undefined || warnings.push({ message, fields })),
   };
   const runner = compile(graph, {
     logger,

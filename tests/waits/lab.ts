@@ -35,7 +35,10 @@ export interface Spec {
 export class Lab {
   readonly clock = new VirtualClock();
   readonly store: Store;
+  /** What was logged, apart from failures. */
   readonly warnings: string[] = [];
+  /** What was logged of failures. */
+  readonly failures: string[] = [];
   readonly #counts = new Map<string, number>();
 
   constructor(store: Store = memoryStore()) {
@@ -85,7 +88,11 @@ export class Lab {
     return compileGraph(graph, {
       store: this.store,
       runtime: this.clock,
-      logger: { info: () => {}, warn: (message) => void this.warnings.push(message) },
+      logger: {
+        info: () => {},
+        warn: (message, { event }) =>
+          void (event === undefined ? this.warnings : this.failures).push(message),
+      },
       ...options,
     });
   }

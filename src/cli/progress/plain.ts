@@ -1,4 +1,6 @@
 import type { Colours } from "../colours.ts";
+import type { VertexFailure } from "../../model/failure.ts";
+import { userFrame } from "../../engine/stacks.ts";
 import type { RunEvent } from "../../engine/events.ts";
 import { dateTime, span } from "../format.ts";
 import type { OutStream } from "../io.ts";
@@ -35,20 +37,21 @@ function tell(event: RunEvent): readonly [RowState | undefined, string] | undefi
     case "vertexStart":
       return ["running", nameOf(event)];
     case "vertexFinish": {
-      const { status, startedAt, endedAt, failure, attempt } = event;
+      const { status, startedAt, endedAt, attempt } = event;
       if (status === "suspended") return undefined;
-      if (status === "failed") return ["failed", `${nameOf(event)}  ${line(failure?.message ?? "failed")}`];
+      if (status === "failed") return ["failed", `${nameOf(event)}  ${problemOf(event)}`];
       return [
         "done",
         `${nameOf(event)}  ${span(endedAt - startedAt)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
       ];
     }
     case "attemptFailed": {
-      const { attempt, failure, nextAt } = event;
-      const problem = line(failure.message, 200);
+      const { attempt, nextAt } = event;
       return [
         "backoff",
-        `${nameOf(event)}  attempt ${attempt} failed: ${problem}; again in ${span(nextAt - Date.now())}`,
+        `${nameOf(event)}  attempt ${attempt} failed: ${problemOf(event)}; again in ${
+          span(nextAt - Date.now())
+        }`,
       ];
     }
     case "wait": {
@@ -66,6 +69,14 @@ function tell(event: RunEvent): readonly [RowState | undefined, string] | undefi
     default:
       return undefined;
   }
+}
+
+/** What was thrown, and where in the user's code. */
+function problemOf(
+  { failure, stack = "" }: { readonly failure?: VertexFailure; readonly stack?: string },
+): string {
+  const frame = userFrame(stack);
+  return `${line(failure?.message ?? "failed", 200)}${frame === undefined ? "" : `, at ${line(frame)}`}`;
 }
 
 /** A vertex, or an item of one. */

@@ -138,7 +138,7 @@ function faults({ failures = [], halt }: RunBody): readonly Html[] {
     ...failures.slice(0, MOST_FAULTS).map(({ failure, ...place }) =>
       markup`<div class="card fault"><h3>${nameOf(place)}</h3>
 <p>${problemOf(failure)}</p>
-<p class="quiet">In ${failure.phase}, attempt ${failure.attempt}</p></div>
+<p class="quiet">In ${failure.phase}, attempt ${failure.attempt}</p>${stackOf(failure.stack)}</div>
 `
     ),
     failures.length <= MOST_FAULTS
@@ -172,4 +172,9 @@ function cancelForm({ link }: PageContext, runId: string): Html {
 <p class="help" id="reason-help">May be left empty. A cancelled run never goes on.</p></div>
 <p><button type="submit" class="danger">Cancel run</button></p></form></details>
 `;
+}
+
+function stackOf(stack: string | undefined): Html {
+  if (stack === undefined) return NOTHING;
+  return markup`<details><summary>Stack</summary><pre>${stack}</pre></details>`;
 }
