@@ -7,9 +7,9 @@
  * @typedef {{ passed: number, failed: number, skipped: number }} Totals
  */
 
-/** The lines of Deno's runner; the reporter for Node prints the same. */
+/** The lines of Deno's runner, and what `together.mjs` says of the files; the reporter for Node prints the same. */
 const LIKE_DENO = {
-  file: /^running (?:\d+) tests? from (.+)$/,
+  file: /^(\d+) tests in (.+)$/,
   start: /^(\S.*) \.\.\.$/,
   end: /^(\S.*) \.\.\. (ok|FAILED|ignored|cancelled)(?: \(.*\))?$/,
   summary: /^(?:ok|FAILED) \| (\d+) passed/,
@@ -42,6 +42,9 @@ export class RunnerLines {
   ended = false;
   /** How many tests began or ended, and files were begun. */
   moves = 0;
+  /** The files that were loaded and are not over, in the order in which their tests run. */
+  /** @type {{ file: string, left: number }[]} */
+  #loaded = [];
   #rest = "";
   /** @type {Totals} */
   #said = { passed: 0, failed: 0, skipped: 0 };
@@ -70,9 +73,12 @@ export class RunnerLines {
   /** @param {string} line */
   #deno(line) {
     const file = LIKE_DENO.file.exec(line);
-    if (file?.[1] !== undefined) return this.#file(file[1]);
+    if (file?.[2] !== undefined) return this.#load(file[2], Number(file[1]));
     const end = LIKE_DENO.end.exec(line);
     if (end?.[1] !== undefined) {
+      if (this.pending === undefined) this.#nextFile();
+      const own = this.#loaded[0];
+      if (own !== undefined) own.left--;
       return this.#end(end[1], end[2] === "ok" ? "passed" : end[2] === "ignored" ? "skipped" : "failed");
     }
     const summary = LIKE_DENO.summary.exec(line);
@@ -105,8 +111,32 @@ export class RunnerLines {
   /** @param {string} printed */
   #file(printed) {
     this.moves++;
-    const name = this.given.find((file) => printed.replace(/\.js$/, ".ts").endsWith(file)) ?? printed;
+    const name = this.#nameOf(printed);
     if (!this.files.includes(name)) this.files.push(name);
+  }
+
+  /** @param {string} printed */
+  #nameOf(printed) {
+    return this.given.find((file) => printed.replace(/\.js$/, ".ts").endsWith(file)) ?? printed;
+  }
+
+  /**
+   * @param {string} printed
+   * @param {number} left
+   */
+  #load(printed, left) {
+    this.moves++;
+    this.#loaded.push({ file: this.#nameOf(printed), left });
+  }
+
+  /** Goes to the file of the test that begins. */
+  #nextFile() {
+    while (this.#loaded.length > 0) {
+      const { file, left } = /** @type {{ file: string, left: number }} */ (this.#loaded[0]);
+      if (!this.files.includes(file)) this.files.push(file);
+      if (left > 0) return;
+      this.#loaded.shift();
+    }
   }
 
   /** @param {string} line */
@@ -114,6 +144,7 @@ export class RunnerLines {
     const start = LIKE_DENO.start.exec(line);
     if (start?.[1] === undefined || this.pending !== undefined) return;
     this.moves++;
+    this.#nextFile();
     this.pending = start[1];
   }
 
@@ -138,6 +169,7 @@ export class RunnerLines {
    */
   #summary(totals) {
     this.ended = true;
+    this.#nextFile();
     this.totals = { ...totals };
   }
 }

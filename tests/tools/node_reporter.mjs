@@ -1,12 +1,10 @@
 // @ts-check
-/** Reports the tests of one file on Node in the lines of Deno's runner, also the test that is at work. */
-import process from "node:process";
+/** Reports tests on Node in the lines of Deno's runner, also the test that is at work. */
 
 /** @param {AsyncIterable<{ type: string, data: any }>} events */
 export default async function* report(events) {
   const counts = { passed: 0, failed: 0, ignored: 0 };
   const failures = [];
-  yield `running 0 tests from ${process.argv[1]}\n`;
   for await (const { type, data } of events) {
     if (type === "test:fail" && data.nesting > 0) failures.push(data);
     if (data.nesting > 0) continue;

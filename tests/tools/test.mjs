@@ -30,7 +30,7 @@ const LONG = process.env.SUPERSTEP_TEST_EFFORT === "long";
 /** Tests are long where the effort is. */
 const DEFAULT_LIMIT_S = LONG ? 900 : 180;
 /** Files per process. Deno and Bun start once for many files; on Node each file is a process, as `node --test` does it. */
-const BATCH = { deno: 8, bun: 12, node: 1 };
+const BATCH = { deno: 16, bun: 16, node: 16 };
 /** More at once would be too many processes for tests that start processes themselves. */
 const MAX_WORKERS = 4;
 /** Variables that let a runner print less than every test. */
@@ -196,7 +196,8 @@ async function runBatch(batch) {
  * @returns {string[]}
  */
 function testArguments({ runtime, files }) {
-  if (runtime === "deno") return ["test", "-A", "--no-check", ...files];
+  const together = join(ROOT, "tests", "tools", "together.mjs");
+  if (runtime === "deno") return ["test", "-A", "--no-check", together, "--", ...files];
   // Bun's own limit names the test, so it comes first; its default of 5 s is too short where processes are started.
   if (runtime === "bun") {
     return [
@@ -208,6 +209,7 @@ function testArguments({ runtime, files }) {
   return [
     `--test-reporter=${join(ROOT, "tests", "tools", "node_reporter.mjs")}`,
     "--test-reporter-destination=stdout",
+    together,
     ...files.map((file) => `dist/${file.replace(/\.ts$/, ".js")}`),
   ];
 }
