@@ -14,7 +14,7 @@ import { effectsOf, errandRunner, Ledger, type Line, LOG, PATH } from "./errand.
 import { effort } from "../support/effort.ts";
 
 /** Bun starts fastest, so the hundred rounds are there; the others show that their processes die as well as live. */
-const ROUNDS = { bun: effort(12, 100), deno: effort(6, 20), node: effort(6, 20) }[HOST];
+const ROUNDS = { bun: effort(6, 100), deno: effort(3, 20), node: effort(3, 20) }[HOST];
 const SEED = Number(process.env.SUPERSTEP_KILL_SEED ?? Date.now() % 1_000_000);
 
 /** The longest life of a process that is at work, as a part of what a whole errand takes. */

@@ -165,7 +165,17 @@ test(
       await runner.submit({}, { runId: "poison" });
       for (let i = 0; i < 5; i++) await runner.submit({}, { runId: `slow-${i}` });
       const halted = await until("poison", (run) => run.reason === "halted");
-      for (let i = 0; i < 5; i++) await until(`slow-${i}`, (run) => run.status === "completed");
+      for (let i = 0; i < 5; i++) {
+        const ended = await until(
+          `slow-${i}`,
+          (run) => run.status === "completed" || run.reason === "halted",
+        );
+        assert.equal(
+          ended.status,
+          "completed",
+          `slow-${i} was at work in ${ended.recoveries} processes that ended`,
+        );
+      }
       over = true;
       last().kill("SIGTERM");
       await looping;

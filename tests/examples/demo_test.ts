@@ -1,3 +1,4 @@
+// Runs on deno by default: its processes show the same on all runtimes, and tests of a few start them on all three.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";

@@ -5,5 +5,5 @@ import { disturb } from "./interrupted_runs.ts";
 import { effort } from "../support/effort.ts";
 
 test("random workflows whose processes die and whose calls are aborted end as if nothing had happened (E4, E8, E9, E11, O1, O2)", async () => {
-  for (const seed of seedsOf(effort(80, 800))) await disturb(seed);
+  for (const seed of seedsOf(effort(40, 800))) await disturb(seed);
 });

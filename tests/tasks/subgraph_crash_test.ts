@@ -6,6 +6,7 @@ import { z } from "zod";
 import type { Effects } from "../../src/testing/crash_ledger.ts";
 import type { CrashHost, CrashScenario } from "../../src/testing/crash_scenario.ts";
 import { crashTest } from "../../src/testing/crash_test.ts";
+import { effort } from "../support/effort.ts";
 import { Subgraph, waitsOf } from "../../tasks/subgraph.ts";
 
 const Ok = defineWait("ok", z.object({ ok: z.boolean() }), { deadline: "9d" });
@@ -80,7 +81,7 @@ function calling(id: string, mapped: boolean) {
 const COMMON = {
   input: { text: "tea" },
   answers: { ok: { ok: true } },
-  secondCrashes: 10,
+  secondCrashes: effort(2, 10),
 } satisfies Partial<CrashScenario<z.infer<typeof Text>, { text: string }>>;
 
 test("Subgraph under a crash at every write, of the run and of what it calls: every effect happens, under its own key", async () => {
@@ -95,7 +96,7 @@ test("Subgraph in a map, two levels deep, under a crash at every write", async (
   const middle = calling("middle", false);
   const report = await crashTest(calling("outer", true), {
     ...COMMON,
-    secondCrashes: 3,
+    secondCrashes: effort(0, 3),
     tasks: (effects, host) => {
       const inner = within(errand(effects), host);
       const vertex = middle.vertices.get("run")!;

@@ -8,7 +8,7 @@ import { commandFor, HOST } from "../../support/runtimes.ts";
 
 // What can be set, and how, stands in `main.ts`.
 const { env } = process;
-const count = Number(env["SUPERSTEP_FUZZ_BODIES"] ?? effort(200, 2_000));
+const count = Number(env["SUPERSTEP_FUZZ_BODIES"] ?? effort(80, 2_000));
 const first = Number(env["SUPERSTEP_FUZZ_FIRST"] ?? 0);
 const onKv = Math.ceil(count / Number(env["SUPERSTEP_FUZZ_KV"] ?? 10));
 
