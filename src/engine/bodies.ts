@@ -37,6 +37,8 @@ export class Bodies<S> {
   readonly #suspended = new Map<string, EventOf<"suspended">>();
   /** Bodies that go on by themselves once that is recorded. */
   readonly #returns = new Map<string, Return>();
+  /** Bodies that came back and were over before that was recorded. */
+  readonly #overBefore: Attempt[] = [];
   readonly #onces = new Onces();
   /** For how long bodies had been at work that were replaced meanwhile. */
   readonly #ranMs = new Map<string, number>();
@@ -106,6 +108,7 @@ export class Bodies<S> {
     this.#again.clear();
     this.#started.clear();
     this.#ranMs.clear();
+    this.#overBefore.length = 0;
   }
 
   /** Ends every body; nothing more of them is accepted. */
@@ -119,6 +122,7 @@ export class Bodies<S> {
   /** The run was released: suspended bodies may still come back, which runs their executions again. */
   leave(): void {
     const { checkpoint } = this.#host.cursor();
+    for (const attempt of this.#overBefore) letGo(this.#deps, checkpoint, attempt, true);
     for (const key of this.#suspended.keys()) {
       letGo(this.#deps, checkpoint, this.#attempts.get(key)!, this.#returns.has(key));
       this.#attempts.delete(key);
@@ -359,6 +363,7 @@ export class Bodies<S> {
   }
 
   #settled(key: string, x: Execution, settlement: Settlement): void {
+    if (this.#returns.has(key)) this.#overBefore.push(this.#attempts.get(key)!);
     this.#forget(key);
     if (this.#ended) return;
     if (settlement.kind === "failed" && settlement.phase === "timeout") {

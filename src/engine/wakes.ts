@@ -45,9 +45,6 @@ function wakeOf(checkpoint: Checkpoint): number | undefined {
   const { run, halt } = checkpoint;
   const kind = halt?.kind;
   if (run.caller !== undefined || kind === "max_recoveries" || kind === "load_fault") return undefined;
-  const due = Math.min(
-    run.deadline ?? Infinity,
-    kind === undefined ? nextDue(checkpoint) ?? Infinity : Infinity,
-  );
+  const due = Math.min(run.deadline ?? Infinity, nextDue(checkpoint) ?? Infinity);
   return Number.isFinite(due) ? due : undefined;
 }

@@ -175,6 +175,20 @@ test("a RetryLater sets the time of the next attempt, whatever the backoff, with
   assert.equal(alone.ran(), 1);
 });
 
+test("a RetryLater into the past is due now and gives no time back to the total (T7, O3)", async () => {
+  const e = engine(single({
+    retry: { maxAttempts: 9 },
+    timeout: { total: "10s" },
+    run: async () => {
+      await e.clock.sleep("4s");
+      throw new RetryLater(-3_000);
+    },
+  }));
+  const { failures } = interrupted(await e.run(notes()), "errored");
+  assert.deepEqual([e.ran("v"), failures[0]!.failure.phase], [3, "timeout"]);
+  assert.deepEqual(pauses(e), [0, 4_000, 8_000]);
+});
+
 test("a RetryLater whose delay is no duration is the vertex's fault (T7)", async () => {
   for (const delay of [NaN, Infinity, "soon" as Duration]) {
     const e = engine(single({

@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TaskContext } from "../../src/model/context.ts";
-import { completed, engine, gate, graphOf, interrupted, type Notes, notes } from "../support/graphs.ts";
+import {
+  completed,
+  engine,
+  gate,
+  graphOf,
+  interrupted,
+  type Notes,
+  notes,
+  type VertexOf,
+} from "../support/graphs.ts";
 
 const boom = new Error("boom");
 const rich = () =>
@@ -189,6 +198,28 @@ test("the caller's later mutations of its input, of an output and of a result ar
   const expected = { ...(plain(rich()) as object), log: ["b"], out: { list: [1] } };
   assert.deepEqual(plain(state), expected);
   assert.deepEqual(plain((await e.restart().runner.get(run.runId)).state), expected);
+});
+
+test("what a paused run shows of its step is the fold of the outcomes so far, but for those whose reducer throws (E5)", async () => {
+  const never: VertexOf<Notes> = { run: (_, ctx) => ctx.interrupt(), to: "z" };
+  const e = engine(graphOf<Notes>({
+    vertices: {
+      v: { to: ["a", "b", "c", "d"] },
+      a: { to: "z" },
+      b: {
+        to: "z",
+        reduce: (s) => {
+          s.log.push("b");
+          throw boom;
+        },
+      },
+      c: { to: "z" },
+      d: never,
+      z: {},
+    },
+  }));
+  const { state, reason } = interrupted(await e.run(notes()), "awaiting");
+  assert.deepEqual([state.log, reason], [["v", "a", "c"], "awaiting"]);
 });
 
 test("a reducer that edits and throws leaves the state unchanged, with and without a restart (FC-26)", async () => {

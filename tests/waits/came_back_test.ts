@@ -225,3 +225,33 @@ test("a body that runs again for a result has the whole time of its attempt, and
   const { status, state } = await lab.drive(result);
   assert.deepEqual([status, state.out.a, lab.count("a")], ["completed", "yes", 2]);
 });
+
+test("a body that comes back while the release of its run is on its way runs again, and nothing waits for ever (T9)", async () => {
+  const lab = slowLab();
+  const { promise, open } = gate<string>();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok],
+      body: async (ctx) => {
+        const won = await Promise.race([ctx.waitFor(Ok), promise]);
+        ctx.emit("back");
+        return won;
+      },
+    },
+  });
+  const runner = lab.engine(graph);
+  const result = runner.run(INPUT, { runId: "r" });
+  let released = false;
+  while (!released) {
+    await lab.clock.advance("10ms");
+    released = (await runner.status("r")).status === "interrupted";
+  }
+  open("by itself"); // The record is there, and not acknowledged yet.
+  assert.equal((await lab.drive(result)).status, "interrupted");
+  for (let i = 0; i < 10 && (await runner.status("r")).status !== "completed"; i++) {
+    await lab.clock.advance("1m");
+  }
+  const { status, state } = await runner.get("r");
+  assert.deepEqual([status, state.out.a, lab.count("a")], ["completed", "by itself", 2]);
+  assert.deepEqual(await lab.store.wakes(Infinity, 10), []);
+});

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { defineWait, StoreError } from "../../mod.ts";
+import { defineWait, type Hooks, StoreError } from "../../mod.ts";
 import { chainOf, gate, graphOf, notes } from "../support/graphs.ts";
 import { WorkerLab } from "./lab.ts";
 
@@ -27,8 +27,14 @@ test("a run that the code cannot load is halted with its reason, listed, and goe
   const old = lab.process(before);
   await old.runner.submit({ size: 9 }, { runId: "big" });
   await old.runner.submit({ size: 1 }, { runId: "small" });
-  const { runner, warnings } = await lab.serve(after);
+  const told: string[] = [];
+  const hooks: Hooks = {
+    halt: ({ run, halt }) => void told.push(`${run.runId} ${halt.kind}`),
+    runFinish: ({ run }) => void told.push(`${run.runId} ${run.status}`),
+  };
+  const { runner, warnings } = await lab.serve(after, { engine: { hooks } });
   await lab.pass("5m");
+  assert.deepEqual(told.sort(), ["big interrupted", "big load_fault", "small completed"]);
   assert.equal((await runner.status("small")).status, "completed");
   const { rows } = await runner.list({ reason: "halted" });
   assert.deepEqual(rows.map((row) => row.runId), ["big"]);

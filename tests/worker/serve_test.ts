@@ -132,6 +132,22 @@ test("a run whose body comes back after its release waits for a place of the wor
   await lab.end();
 });
 
+test("a run whose body comes back in the process of the worker goes on at once, without a polling period (T9, W1)", async () => {
+  const lab = new WorkerLab();
+  const back = gate();
+  const graph = graphOf({
+    vertices: { v: { waits: [Go], run: (_, ctx) => Promise.race([ctx.waitFor(Go), back.promise]) } },
+  });
+  const { runner } = await lab.serve(graph);
+  await runner.submit(notes(), { runId: "r" });
+  await lab.pass("2s");
+  assert.equal((await runner.status("r")).reason, "awaiting");
+  back.open();
+  await lab.clock.settle();
+  assert.equal((await runner.status("r")).status, "completed");
+  await lab.end();
+});
+
 test("a run of another version is left alone, however much of it is due, for a worker that has it (W1, H3, SRV-04, HND-14)", async () => {
   const lab = new WorkerLab();
   const old = graphOf({ version: 1, vertices: { v: {} } });
