@@ -23,7 +23,9 @@ interface Example {
 }
 
 const EXAMPLES: readonly Example[] = [
-  ...examplesIn("README.md", readFileSync(join(ROOT, "README.md"), "utf8"), 1),
+  ...["README.md", "docs/flow-control.md"].flatMap((path) =>
+    examplesIn(path, readFileSync(join(ROOT, path), "utf8"), 1)
+  ),
   ...sourceFiles("mod.ts", "src", "tasks").flatMap(({ path, text }) =>
     [...text.matchAll(/^ *\/\*\*\n(?: *\*.*\n)*? *\*\//gm)].flatMap((comment) =>
       examplesIn(path, comment[0].replace(/^ *\* ?/gm, ""), lineAt(text, comment.index))
