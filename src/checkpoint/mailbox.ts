@@ -33,7 +33,12 @@ export interface Mailbox {
   /** Its place in the queue that it waits in. Then nothing but its turn, its deadline or a cancellation wakes it. */
   readonly queue?: string;
   /** Permits that it was given when its turn came, and that no record holds yet. */
-  readonly granted?: readonly Grant[];
+  readonly granted?: readonly PostedGrant[];
+}
+
+/** A permit that was given; `freed` is the number of its return, where nobody came for the run and it was taken back. */
+export interface PostedGrant extends Grant {
+  readonly freed?: number;
 }
 
 /** A body that came back. It counts while its execution has not moved on. */
@@ -70,7 +75,8 @@ const shape = z.object({
   answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
   cancel: z.object({ reason: z.string(), at: z.number() }).exactOptional(),
   queue: z.string().exactOptional(),
-  granted: z.array(z.object({ permit: z.string(), n: z.number() })).exactOptional(),
+  granted: z.array(z.object({ permit: z.string(), n: z.number(), freed: z.number().exactOptional() }))
+    .exactOptional(),
 });
 
 /** The mailbox of a run that has none. */
@@ -154,6 +160,7 @@ export function mailboxAfter(
     checkpoint.executions.get(executionKey(r.vertexId, r.item))?.status === "suspended";
   const returns = ended ? [] : (content?.returns ?? []).filter(suspended);
   const { runId, flow = {}, queued } = checkpoint.run;
+  const isQueuedNow = write.events.some((e) => e.type === "queued");
   const granted = ended
     ? []
     : (content?.granted ?? []).filter(({ permit, n }) =>
@@ -162,9 +169,11 @@ export function mailboxAfter(
   return {
     graphVersion: checkpoint.run.graphVersion,
     ...(owner === undefined ? {} : { owner }),
-    ...(queued === undefined || queued.until !== undefined || granted.length > 0
+    ...(queued === undefined || queued.until !== undefined || granted.some(({ freed }) => freed === undefined)
       ? {}
-      : { queue: placeOf(runId, flow, queued) }),
+      : {
+        queue: isQueuedNow ? placeOf(runId, flow, queued) : content?.queue ?? placeOf(runId, flow, queued),
+      }),
     ...(granted.length === 0 ? {} : { granted }),
     ...(owner === undefined && write.wake !== undefined && !ended && caller === undefined
       ? { wake: write.wake <= updatedAt ? dueAtOnce(updatedAt) : write.wake }

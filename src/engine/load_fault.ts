@@ -40,7 +40,7 @@ export async function haltUnloadable<S>(
   const at = runTime(runtime, before.run);
   const limited = before.run.flow === undefined
     ? undefined
-    : await deps.flow.leave(before.run, cursor.mailbox.content.granted ?? [], "waiting", at);
+    : await deps.flow.leave(before.run, cursor.mailbox.content, "waiting", at);
   const { checkpoint } = await revise(log, cursor, at, [...events, ...limited?.events ?? []], {
     absent,
     stateless: true,

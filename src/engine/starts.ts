@@ -136,7 +136,7 @@ export class Starts<S> {
       let admission: Admission;
       let made: T;
       try {
-        admission = await flow.admit(created, [], this.#deps.runtime.now(), how);
+        admission = await flow.admit(created, {}, this.#deps.runtime.now(), how);
         if (admission.live !== undefined) {
           const live = await this.#live(created, admission.live);
           if (live === undefined) continue;

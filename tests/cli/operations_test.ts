@@ -207,7 +207,7 @@ test("a detached run is worked on by a worker, which is stopped in good order; r
     assert.deepEqual([code, out], [0, "r1\n"]);
     assert.equal(await statusOf(shell, "r1"), "running");
     const again = await shell.run("run", DESK, "--detach", "-i", input(), "--run-id", "r1", "--json");
-    assert.deepEqual(JSON.parse(again.out), { runId: "r1" });
+    assert.deepEqual(JSON.parse(again.out), { runId: "r1", created: false });
 
     let answered: Promise<Ran> | undefined;
     const served = await shell.runIn(

@@ -1,11 +1,10 @@
 import type { CheckpointLog } from "../../checkpoint/log.ts";
-import { dueAtOnce } from "../../checkpoint/mailbox.ts";
+import { dueAtOnce, type Mailbox, type PostedGrant } from "../../checkpoint/mailbox.ts";
 import type { RecordEvent } from "../../checkpoint/records.ts";
 import { isSuperstepError } from "../../errors.ts";
 import {
   classOf,
   type CompiledFlow,
-  type Grant,
   partsOf,
   placeOf,
   PRIORITIES,
@@ -48,6 +47,9 @@ export interface Admission {
 
 /** A run as far as limits are concerned. */
 export type LimitedRun = Pick<RunRecord, "runId" | "flow" | "permits" | "queued" | "startedAt">;
+
+/** What the mailbox of a run says of its limits. */
+export type FlowMail = Pick<Mailbox, "queue" | "granted">;
 
 /** After so long in a queue a run counts one class higher. */
 export const AGEING_MS = 60_000;
@@ -92,23 +94,23 @@ export class Flow {
   /**
    * Finds what a run needs to be at work, or what it has to wait for.
    *
-   * @param granted the permits that it was given in its mailbox
+   * @param mail its place, and the permits that it was given
    * @param how `claimed`: it is at work afterwards, as one that is new and `begun`; a new one may also be `stored` for
    *   others, or for `later`: then it needs no more than a place of its own
    */
   async admit(
     run: LimitedRun,
-    granted: readonly Grant[],
+    mail: FlowMail,
     now: number,
     how: "claimed" | "begun" | "stored" | "later",
   ): Promise<Admission> {
     const { rules = {} } = this;
     const { runId, flow = {} } = run;
-    const events: RecordEvent[] = granted.map((grant) => ({ type: "granted", ...grant }));
+    const events = takenIn(mail);
     const cells: CellChange[] = [];
-    const held = [...run.permits ?? [], ...granted].map(({ permit }) => permit);
+    const held = heldBy(run, mail);
     const done = (patch: Partial<Admission> = {}): Admission => {
-      const before = waitsInQueue(run) ? placeOf(runId, flow, run.queued!) : undefined;
+      const before = mail.queue;
       const after = patch.queued === undefined || patch.queued.until !== undefined
         ? undefined
         : placeOf(runId, flow, patch.queued);
@@ -120,7 +122,8 @@ export class Flow {
     const wait = (count: SeenCount, isBehind: boolean) => {
       const { permit, version } = count;
       cells.push({ ...countName(permit), version });
-      const since = run.queued?.permit === permit ? run.queued.since : Math.floor(now);
+      const place = mail.queue === undefined ? undefined : partsOf(mail.queue);
+      const since = place?.permit === permit ? place.since : Math.floor(now);
       return done({ queued: { permit, since }, passOn: isBehind ? [permit] : [] });
     };
     const grant = (count: SeenCount, limit: number) => {
@@ -172,26 +175,24 @@ export class Flow {
   /** What a record that releases or ends a run says of its permits, and changes. */
   async leave(
     run: LimitedRun,
-    granted: readonly Grant[],
+    mail: FlowMail,
     status: "over" | "waiting" | "running",
     now: number,
   ): Promise<Admission> {
     const { runId, flow = {} } = run;
-    const events: RecordEvent[] = granted.map((grant) => ({ type: "granted", ...grant }));
+    const events = takenIn(mail);
     const cells: CellChange[] = [];
     const keeps = (permit: string) =>
       status !== "over" &&
       (permit === flow.singleton ||
         (status === "waiting" && this.rules?.concurrency?.holdWhileWaiting === true));
-    const given = [...run.permits ?? [], ...granted].map(({ permit }) => permit).filter((each) =>
-      !keeps(each)
-    );
+    const given = heldBy(run, mail).filter((each) => !keeps(each));
     for (const count of await this.#counts(given, now)) {
       const made = freeing(count, runId, now);
       events.push({ type: "freed", ...made.freed });
       cells.push(...made.cells);
     }
-    if (waitsInQueue(run)) cells.push({ ...placeName(placeOf(runId, flow, run.queued!)), value: null });
+    if (mail.queue !== undefined) cells.push({ ...placeName(mail.queue), value: null });
     return { events, cells, passOn: given };
   }
 
@@ -209,6 +210,38 @@ export class Flow {
           end();
         }
       }
+    }
+  }
+
+  /**
+   * Takes a permit back from a run for which nobody has come since it was given, as where no worker has its code: it waits
+   * again, behind the others.
+   */
+  async takeBack(permit: string, run: LimitedRun): Promise<void> {
+    const { runId, flow = {} } = run;
+    const now = Math.floor(this.#runtime.now());
+    const [count] = await this.#counts([permit], now);
+    const { head, mailbox } = await this.#store.inspect(runId, 0, undefined);
+    if (head === null || mailbox === null) return;
+    const { freed, cells } = freeing(count!, runId, now);
+    const place = placeOf(runId, flow, { permit, since: now });
+    try {
+      await this.#log.post(runId, head.position.epoch, mailbox, ({ wake: _, ...content }) => {
+        const isGiven = (grant: PostedGrant) => grant.permit === permit && grant.freed === undefined;
+        if (content.owner !== undefined || !content.granted?.some(isGiven)) throw new NotQueued();
+        const granted = content.granted.map((grant) => isGiven(grant) ? { ...grant, freed: freed.n } : grant);
+        const wake = content.deadline === undefined ? {} : { wake: content.deadline };
+        return {
+          mailbox: { ...content, ...wake, granted, queue: place },
+          closed: [],
+          graphId: graphOfPermit(permit),
+          cells: [...cells, { ...placeName(place), value: bytesOf({}) }],
+        };
+      });
+    } catch (error) {
+      const isMoved = error instanceof NotQueued ||
+        isSuperstepError(error, "CELL_CONFLICT", "MAILBOX_CONFLICT");
+      if (!isMoved) throw error;
     }
   }
 
@@ -245,8 +278,7 @@ export class Flow {
     if (head === null || mailbox === null) return await this.#remove(first);
     const { grant, cells } = granting(count!, runId, Math.min(limit, MAX_LIMIT), now);
     try {
-      // deno-lint-ignore require-await
-      await this.#log.post(runId, head.position.epoch, mailbox, async ({ queue, ...content }) => {
+      await this.#log.post(runId, head.position.epoch, mailbox, ({ queue, ...content }) => {
         if (queue !== first.name) throw new NotQueued();
         return {
           mailbox: { ...content, granted: [...content.granted ?? [], grant], wake: dueAtOnce(now) },
@@ -344,9 +376,17 @@ function without(times: readonly number[], time: number): readonly number[] {
 /** The run that a place names does not wait there. */
 class NotQueued extends Error {}
 
-/** Whether a run has a place in a queue. */
-export function waitsInQueue({ queued }: LimitedRun): boolean {
-  return queued !== undefined && queued.until === undefined;
+/** What the records do not say yet of the permits that a run was given. */
+function takenIn({ granted = [] }: FlowMail): RecordEvent[] {
+  return granted.flatMap(({ permit, n, freed }): RecordEvent[] => [
+    { type: "granted", permit, n },
+    ...(freed === undefined ? [] : [{ type: "freed" as const, permit, n: freed }]),
+  ]);
+}
+
+/** The permits that a run holds. */
+function heldBy({ permits = [] }: LimitedRun, { granted = [] }: FlowMail): string[] {
+  return [...permits, ...granted.filter(({ freed }) => freed === undefined)].map(({ permit }) => permit);
 }
 
 const MAX_TRIES = 100;

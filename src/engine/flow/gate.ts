@@ -37,16 +37,16 @@ export async function gated<S>(
   decide: (facts: readonly RecordEvent[]) => Transition<S>,
 ): Promise<Gated<S>> {
   const { flow } = deps;
-  const { checkpoint: { run }, mailbox: { content: { granted = [] } } } = cursor;
+  const { checkpoint: { run }, mailbox: { content } } = cursor;
   if (claims && !facts.some((e) => e.type === "cancelled")) {
     return await inTurn(flow, run, async () => {
-      const admission = await flow.admit(run, granted, now, "claimed");
+      const admission = await flow.admit(run, content, now, "claimed");
       if (admission.queued !== undefined) {
         return gate(decide([...facts.filter((e) => e.type !== "claimed"), ...admission.events]), admission);
       }
       const decided = decide(facts);
       const change = decided.checkpoint.run.owner === undefined
-        ? await flow.leave(run, granted, statusOf(decided), now)
+        ? await flow.leave(run, content, statusOf(decided), now)
         : admission;
       return gate(withEvents(decided, change.events, now), change);
     });
@@ -54,7 +54,7 @@ export async function gated<S>(
   const decided = decide(facts);
   if (decided.events.length === 0 || decided.checkpoint.run.owner !== undefined) return ungated(decided);
   return await inTurn(flow, run, async () => {
-    const change = await flow.leave(run, granted, statusOf(decided), now);
+    const change = await flow.leave(run, content, statusOf(decided), now);
     return gate(withEvents(decided, change.events, now), change);
   });
 }

@@ -58,12 +58,14 @@ export class Sweeper<S> {
     const now = runtime.elapsed();
     const since = before?.version === version ? before.since : now;
     seen.set(permit, { version, since });
-    if (now - since >= STUCK_MS && await this.#recount(permit)) await flow.passOn([permit]);
+    if (now - since < STUCK_MS) return;
+    await this.#recount(permit);
+    await flow.passOn([permit]);
   }
 
-  /** Counts the holders of a permit that has not moved for long; whether some of them are no more. */
-  async #recount(permit: string): Promise<boolean> {
-    const { store, log, runtime } = this.#deps;
+  /** Counts the holders of a permit that has not moved for long: some may be no more, or for nobody to come for. */
+  async #recount(permit: string): Promise<void> {
+    const { store, log, runtime, flow } = this.#deps;
     const [cell] = await store.cells.read([countName(permit)]);
     const { version, ...count } = countIn(permit, cell!, runtime.now());
     const prefix = `${permit}${SEPARATOR}`;
@@ -74,14 +76,18 @@ export class Sweeper<S> {
     for (const runId of holders) {
       try {
         const cursor = await log.load(runId, { state: false });
-        const held = [...cursor?.checkpoint.run.permits ?? [], ...cursor?.mailbox.content.granted ?? []];
-        if (!held.some((grant) => grant.permit === permit)) gone.push(runId);
+        const { run } = cursor?.checkpoint ?? {};
+        const given = cursor?.mailbox.content.granted?.some((g) =>
+          g.permit === permit && g.freed === undefined
+        );
+        if (given === true && run?.owner === undefined) await flow.takeBack(permit, run!);
+        else if (given !== true && !run?.permits?.some((grant) => grant.permit === permit)) gone.push(runId);
       } catch (error) {
         // What cannot be read may be held.
         if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
       }
     }
-    if (gone.length === 0 || holders.length === 1_000) return false;
+    if (gone.length === 0 || holders.length === 1_000) return;
     const removed = gone.slice(0, MAX_AT_ONCE);
     const { limit, n } = count;
     const next: PermitCount = { limit, n: n + 1, held: holders.length - removed.length, at: runtime.now() };
@@ -95,9 +101,7 @@ export class Sweeper<S> {
       });
     } catch (error) {
       if (!isSuperstepError(error, "CELL_CONFLICT")) throw error;
-      return false;
     }
-    return true;
   }
 
   /** Removes some of the counts of which nobody has held anything for long. */

@@ -116,7 +116,7 @@ async function record<S>(
   ];
   const limited = before.run.flow === undefined
     ? undefined
-    : await deps.flow.leave(before.run, mailbox.content.granted ?? [], "over", at);
+    : await deps.flow.leave(before.run, mailbox.content, "over", at);
   const events = [
     ...known,
     ...closings(evolve(before, known, revision + 1, at), () => true, "cancelled"),
