@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TaskContext } from "../../mod.ts";
 import { crashTest } from "../../src/testing/mod.ts";
+import { nextFrontier } from "../../src/engine/routing.ts";
 import { graphOf, type Notes, notes, type VertexOf } from "../support/graphs.ts";
 import { all, boom, stepsOf } from "../support/steps.ts";
 
@@ -202,3 +203,27 @@ function renamed(name: (id: string) => string, vertices: Readonly<Record<string,
     }]),
   );
 }
+
+test("a knot of joins waits for what holds up any of them, though it leads to the others only through a join that has seen it (D6)", () => {
+  const graph = graphOf({
+    vertices: {
+      e: { to: ["w", "x", "y"] },
+      w: { to: "x" },
+      x: { to: "one" },
+      y: { to: "two" },
+      one: { join: "all", to: ["s2", "z"] },
+      two: { join: "all", to: "s1" },
+      s1: { to: "one" },
+      s2: { to: "two" },
+      z: {},
+    },
+  });
+  const arrived = new Map([["one", ["x"]], ["two", ["y"]]]);
+  // `x` runs again: it holds up `two` through `one`, and nothing of `one`, where it has arrived.
+  const again = nextFrontier(graph, [{ from: "w", to: "x", kind: "static" }], arrived);
+  assert.deepEqual([again.frontier, [...again.arrivals.keys()]], [["x"], ["one", "two"]]);
+  const free = nextFrontier(graph, [{ from: "e", to: "w", kind: "static" }], new Map());
+  assert.deepEqual([free.frontier, free.arrivals.size], [["w"], 0]);
+  const alone = nextFrontier(graph, [], arrived);
+  assert.deepEqual([alone.frontier, alone.arrivals.size], [["one", "two"], 0]);
+});

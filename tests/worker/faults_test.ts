@@ -52,6 +52,21 @@ test("a run that the code cannot load is halted with its reason, listed, and goe
   await lab.end();
 });
 
+test("a run that a living process works on is not halted by code that cannot load it (E8, O1)", async () => {
+  const lab = new WorkerLab();
+  const work = gate();
+  const graph = (size: z.ZodType<number>) =>
+    graphOf({ schema: stateOf(size), vertices: { a: { run: () => work.promise } } });
+  const handle = await lab.process(graph(z.number())).runner.start({ size: 9 }, { runId: "r" });
+  await lab.clock.settle();
+  const other = lab.process(graph(z.number().max(5)), { store: { ...lab.store } });
+  await lab.clock.drive(other.runner.claim("r").catch(() => undefined));
+  assert.equal((await other.runner.status("r")).status, "running");
+  work.open();
+  assert.equal((await lab.clock.drive(handle.result())).status, "completed");
+  await lab.end();
+});
+
 test("an answer to a run under max_recoveries is accepted and wakes nobody for good; a resume takes it in (E8, I2)", async () => {
   const lab = new WorkerLab();
   const graph = graphOf({
