@@ -117,6 +117,8 @@ export { compile } from "./src/compile.ts";
 export type { CompileOptions } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
 export type { RunQuery } from "./src/engine/runner.ts";
+export type { Activity, ListQuery, RunRow } from "./src/engine/activity.ts";
+export type { WorkerRow } from "./src/engine/workers.ts";
 export type {
   AnswerOptions,
   GetOptions,

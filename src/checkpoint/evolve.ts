@@ -85,6 +85,7 @@ const NO_PROGRESS: ReadonlySet<string> = new Set<RecordEvent["type"]>(
   [
     "created",
     "forked",
+    "adopted",
     "claimed",
     "released",
     "retried",
@@ -132,6 +133,10 @@ export class Evolution {
     switch (event.type) {
       case "created":
       case "forked":
+        return;
+      case "adopted":
+        this.#run.graphVersion = event.to;
+        this.#next.frontier = [event.entry];
         return;
       case "claimed":
         return this.#claim(event, at);

@@ -25,9 +25,10 @@ export function indexChanges(
   if (was !== undefined && mailbox === undefined && !events.some(movesRows)) return undefined;
   const changes: { -readonly [K in keyof IndexChanges]: IndexChanges[K] } = {};
 
+  const moved = was !== undefined && was.run.graphVersion !== after.run.graphVersion;
   if (
-    was === undefined || was.run.status !== after.run.status || was.run.reason !== after.run.reason ||
-    was.run.queued?.permit !== after.run.queued?.permit
+    was === undefined || moved || was.run.status !== after.run.status ||
+    was.run.reason !== after.run.reason || was.run.queued?.permit !== after.run.queued?.permit
   ) {
     changes.catalog = { ...(was === undefined ? {} : { from: catalogRow(was) }), to: catalogRow(after) };
   }
@@ -39,9 +40,9 @@ export function indexChanges(
   }
   if (mailbox !== undefined) {
     const from = before?.mailbox.content.wake;
-    if (from !== mailbox.wake) {
+    if (from !== mailbox.wake || moved) {
       changes.wake = {
-        ...(from === undefined ? {} : { from: wakeRow(after, from) }),
+        ...(from === undefined ? {} : { from: wakeRow(was ?? after, from) }),
         ...(mailbox.wake === undefined ? {} : { to: wakeRow(after, mailbox.wake) }),
       };
     }

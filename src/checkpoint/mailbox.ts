@@ -122,6 +122,7 @@ const MOVES_MAILBOX: ReadonlySet<string> = new Set<RecordEvent["type"]>(
   [
     "created",
     "forked",
+    "adopted",
     "claimed",
     "released",
     "resolved",

@@ -179,6 +179,13 @@ export const eventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("queued"), ...queued }),
   z.object({ type: z.literal("granted"), ...grant }),
   z.object({ type: z.literal("freed"), ...grant }),
+  z.object({
+    type: z.literal("adopted"),
+    from: z.string(),
+    to: z.string(),
+    form: z.string(),
+    entry: z.string(),
+  }),
 ]);
 
 const execution = z.object({

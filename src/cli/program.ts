@@ -15,6 +15,7 @@ import { addRun } from "./commands/run.ts";
 import { addServe } from "./commands/serve.ts";
 import { addUpdate } from "./commands/update.ts";
 import { addWaits } from "./commands/waits.ts";
+import { addWorkers } from "./commands/workers.ts";
 import { DEFAULT_DB } from "./database.ts";
 import { EXIT } from "./exit.ts";
 import { faultOf, StoppedError, UsageError } from "./faults.ts";
@@ -46,6 +47,7 @@ const COMMANDS = [
   addPurge,
   addRetain,
   addServe,
+  addWorkers,
 ];
 
 /** Runs the command line and answers the exit code. */

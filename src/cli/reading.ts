@@ -1,3 +1,4 @@
+import { withActivity } from "../engine/activity.ts";
 import { CheckpointLog, type Cursor } from "../checkpoint/log.ts";
 import { CheckpointNotFoundError } from "../errors.ts";
 import { type InboxEntry, inboxOf } from "../engine/history.ts";
@@ -56,7 +57,8 @@ export function openWaits(store: Store, query: OpenWaitsQuery): AsyncGenerator<I
   const runId = run === undefined ? undefined : checkedRunId(run, "waits");
   const fixed = defined({ runId, name, graphId: graphs?.length === 1 ? graphs[0] : undefined, limit: PAGE });
   return rowsOf(
-    async (start) => inboxOf(await store.waits({ ...fixed, ...start })),
+    async (start) =>
+      await withActivity(store, inboxOf(await store.waits({ ...fixed, ...start })), systemRuntime.now()),
     (row) => graphs?.includes(row.graphId) ?? true,
     limit,
   );

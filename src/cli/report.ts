@@ -1,3 +1,4 @@
+import type { Activity } from "../engine/activity.ts";
 import type { OpenWait, RunResult } from "../engine/result.ts";
 import type { Queued } from "../model/flow.ts";
 import { userFrame } from "../engine/stacks.ts";
@@ -44,10 +45,16 @@ export function statusText(
     readonly status: string;
     readonly reason?: string | undefined;
     readonly queued?: string | Queued | undefined;
+    readonly activity?: Activity | undefined;
   },
   isAnswered = false,
 ): string {
   const { green, red, yellow, cyan } = cli.colours;
+  if (run.activity === "stranded") {
+    return `${statusText(cli, { ...run, activity: undefined })} ${
+      red("(stranded: no worker serves its version)")
+    }`;
+  }
   if (run.queued !== undefined) {
     return yellow(`queued for ${line(typeof run.queued === "string" ? run.queued : run.queued.permit)}`);
   }
@@ -62,7 +69,7 @@ export function statusText(
     case "sleeping":
       return yellow("sleeping");
     case "running":
-      return cyan("running");
+      return run.activity === "queued" ? yellow("queued") : cyan("running");
     default:
       return line(run.status);
   }

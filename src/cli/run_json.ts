@@ -1,4 +1,5 @@
 import type { Cursor } from "../checkpoint/log.ts";
+import type { Activity } from "../engine/activity.ts";
 import { type FailedVertex, type OpenWait, type RunView, waitsOf } from "../engine/result.ts";
 import { stackOf } from "../engine/stacks.ts";
 import { pausedFailures } from "../engine/step.ts";
@@ -20,6 +21,8 @@ export interface ShownRun {
   readonly failures?: readonly (Omit<FailedVertex, "error"> & { readonly stack?: string })[];
   readonly halt?: Halt;
   readonly cancelReason?: string;
+  /** What becomes of it, where it is shown as it is now. */
+  readonly activity?: Activity;
 }
 
 /** What a call returned. */

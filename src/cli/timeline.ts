@@ -68,6 +68,8 @@ function tell(cli: Cli, event: RecordEvent): string {
     }
     case "forked":
       return `begins where ${line(event.parent.runId)} was at revision ${event.parent.revision}`;
+    case "adopted":
+      return yellow(`moved from version ${line(event.from)} to ${line(event.to)} before it began`);
     case "updated":
       return yellow("the state was changed from outside");
     case "claimed":

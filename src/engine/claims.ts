@@ -17,6 +17,7 @@ import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type StartOptions, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
+import { adopt } from "./operations/adopt.ts";
 import { releasedBodiesOf } from "./released_bodies.ts";
 import type { RunResult } from "./result.ts";
 import { runTime } from "./run_time.ts";
@@ -155,8 +156,9 @@ export class Claims<S> {
     for (;;) {
       for (const wake of page) {
         if (wake.graphId !== graph.id) continue;
-        if (wake.graphVersion === graph.version) left.add(wake.runId);
-        else this.#passOver(wake.runId, wake.graphVersion);
+        if (wake.graphVersion === graph.version || await adopt(this.#deps, wake.runId, wake.graphVersion)) {
+          left.add(wake.runId);
+        } else this.#passOver(wake.runId, wake.graphVersion);
       }
       const after = page.at(-1);
       if (after === undefined || page.length < BATCH) break;
@@ -237,6 +239,7 @@ export class Claims<S> {
     } catch (error) {
       if (isSuperstepError(error, ...LOST_CLAIM)) return undefined;
       if (isSuperstepError(error, "GRAPH_VERSION_MISMATCH")) {
+        if (await adopt(this.#deps, runId)) return await this.recoverOne(runId, options);
         this.#passOver(runId, String(error.fields["actual"]));
         return undefined;
       }

@@ -73,6 +73,8 @@ export interface InboxEntry {
   readonly info?: unknown;
   /** The JSON Schema of the answer, where one exists. */
   readonly schema?: unknown;
+  /** What becomes of its run: it waits, or is at work beside, or goes on with another answer, or nobody serves it. */
+  readonly activity?: "queued" | "working" | "waiting" | "stranded";
 }
 
 /** A page of a run's history; its cursor is the next revision. */

@@ -53,7 +53,13 @@ const KNOWN: Readonly<Record<Op, KnownOptions<string>>> = {
   resume: { ...RESUME, runId: true },
   recover: WORK,
   fork: { state: true, runId: true, tags: true } satisfies KnownOptions<keyof ForkOptions<unknown>>,
-  list: { ...WHICH, reason: [...WHICH.reason, "queued"], cursor: true, limit: true },
+  list: {
+    ...WHICH,
+    activity: ["queued", "working", "waiting", "stranded"],
+    reason: [...WHICH.reason, "queued"],
+    cursor: true,
+    limit: true,
+  },
   purge: { ...WHICH, runId: true, olderThan: true, force: ON_OFF } satisfies KnownOptions<keyof PurgeQuery>,
 };
 

@@ -69,11 +69,15 @@ export class Loader<S> {
   }
 
   async #difference(runId: string): Promise<string> {
-    const [first] = await this.#deps.log.history(runId, 0, 1);
-    const begun = first?.events.find((e) => e.type === "created" || e.type === "forked");
+    const beginning = await this.#deps.log.history(runId, 0, BEGINNING);
+    const begun = beginning.flatMap(({ events }) => events)
+      .findLast((e) => e.type === "created" || e.type === "forked" || e.type === "adopted");
     // A fork of a run whose beginning was cut off does not know it either.
     return begun === undefined || begun.form === ""
       ? "its beginning is no longer stored"
       : describeVersionDifference(begun.form, canonicalForm(this.#deps.graph));
   }
 }
+
+/** A run moves to other versions only before it has begun. */
+const BEGINNING = 20;

@@ -55,6 +55,8 @@ export interface ResultBase<S> {
   readonly path: readonly string[];
   /** How the vertices stand that have begun, by id: those of steps before the newest are done. */
   readonly vertices: Readonly<Record<string, ExecutionStatus>>;
+  /** What becomes of it, where `get` has read it as it is now; absent when it is over. */
+  readonly activity?: "queued" | "working" | "waiting" | "stranded";
 }
 
 /** The run reached a finish and nothing is left to run. */

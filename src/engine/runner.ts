@@ -1,12 +1,15 @@
+import type { Cursor } from "../checkpoint/log.ts";
 import { retainLast } from "../checkpoint/retention.ts";
 import { jsonSchemaOf, type StateValidator } from "../checkpoint/validate.ts";
-import { CheckpointNotFoundError, RunAbortedError } from "../errors.ts";
+import { CheckpointNotFoundError, isSuperstepError, RunAbortedError } from "../errors.ts";
 import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
+import { defined } from "../model/defined.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
-import type { CatalogQuery, CatalogRow, Page, Store, WaitQuery } from "../store/store.ts";
+import type { Page, Store, WaitQuery } from "../store/store.ts";
+import { Activities, type ListQuery, listRuns, type RunRow, withActivity } from "./activity.ts";
 import { Answering } from "./answering.ts";
 import { Claims } from "./claims.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
@@ -18,6 +21,7 @@ import { runIdOf } from "./ids.ts";
 import { checkOptions } from "./known.ts";
 import { Loader } from "./loader.ts";
 import { workFor } from "./child_runs.ts";
+import { adopt } from "./operations/adopt.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
@@ -41,9 +45,10 @@ import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { checkOwner, whenVacant } from "./owner_check.ts";
 import { Starts, type Submitted } from "./starts.ts";
 import { resultOf } from "./claimed_run.ts";
+import { type WorkerRow, workersOf } from "./workers.ts";
 
 /** Which runs to list. Every field given must hold. */
-export interface RunQuery extends Omit<CatalogQuery, "graphId" | "status" | "reason"> {
+export interface RunQuery extends Omit<ListQuery, "graphId" | "status" | "reason"> {
   /** What the run is at. */
   readonly status?: RunStatus;
   /** Why it is interrupted; `queued` of one that is running and waits for a permit. */
@@ -170,7 +175,11 @@ export class Runner<S, I = unknown> {
         const claimed = await this.#claims.claim(cursor, owner, settings, facts, former);
         return claimed ?? { result: () => this.#claims.follow(runId, workOf(options)) };
       }, options.takeover === true);
-    const handle = await whenVacant(this.#deps, runId, claim, options.signal);
+    const handle = await whenVacant(this.#deps, runId, claim, options.signal).catch(async (error) => {
+      const moved = isSuperstepError(error, "GRAPH_VERSION_MISMATCH") && await this.adopt(runId);
+      if (!moved) throw error;
+      return await whenVacant(this.#deps, runId, claim, options.signal);
+    });
     return await handle.result();
   }
 
@@ -258,8 +267,7 @@ export class Runner<S, I = unknown> {
    * @throws {ArgumentError} it would change the items of a map vertex of which an outcome is recorded
    */
   async update(runId: string, edit: StateEdit<S>): Promise<RunView<S>> {
-    const cursor = await updateRun(this.#deps, this.#loader, runId, edit);
-    return viewOf(this.#deps.graph, this.#deps.rules, cursor);
+    return await this.#seen(await updateRun(this.#deps, this.#loader, runId, edit));
   }
 
   /**
@@ -292,7 +300,13 @@ export class Runner<S, I = unknown> {
    */
   async get(runId: string, options: GetOptions = {}): Promise<RunView<S>> {
     const cursor = await this.#loader.load(checkedRunId(runId, "get"), revisionOf("get", options));
+    if (options.revision === undefined) return await this.#seen(cursor);
     return viewOf(this.#deps.graph, this.#deps.rules, cursor);
+  }
+
+  async #seen(cursor: Cursor<S>): Promise<RunView<S>> {
+    const activity = await new Activities(this.#store, this.#deps.runtime.now()).ofCursor(cursor);
+    return { ...viewOf(this.#deps.graph, this.#deps.rules, cursor), ...defined({ activity }) };
   }
 
   /** The run record alone; also when the state cannot be decoded. */
@@ -322,15 +336,31 @@ export class Runner<S, I = unknown> {
     return followed(this.#deps, runId, options);
   }
 
-  /** Runs of this graph, newest created first. */
-  async list(query: RunQuery = {}): Promise<Page<CatalogRow>> {
+  /** Runs of this graph, newest created first, each with what becomes of it where it is not over. */
+  async list(query: RunQuery = {}): Promise<Page<RunRow>> {
     checkOptions("list", query);
-    return await this.#store.list({ ...query, graphId: this.#deps.graph.id });
+    const { graph, runtime } = this.#deps;
+    return await listRuns(this.#store, { ...query, graphId: graph.id }, runtime.now());
   }
 
-  /** Open waits of this graph's runs, oldest opened first. */
+  /** Open waits of this graph's runs, oldest opened first; each with what becomes of its run. */
   async waits(query: Omit<WaitQuery, "graphId"> = {}): Promise<Page<InboxEntry>> {
-    return inboxOf(await this.#store.waits({ ...query, graphId: this.#deps.graph.id }));
+    const { graph, runtime } = this.#deps;
+    const page = await this.#store.waits({ ...query, graphId: graph.id });
+    return await withActivity(this.#store, inboxOf(page), runtime.now());
+  }
+
+  /** The workers of the store, of whatever graphs, the oldest first. */
+  async workers(): Promise<readonly WorkerRow[]> {
+    return await workersOf(this.#store, this.#deps.runtime.now());
+  }
+
+  /**
+   * Moves a run that has begun no body to the version of this graph, from a lower user version or from another structure
+   * that no living worker serves; false when it stays. Workers, `recover` and `resume` do so by themselves.
+   */
+  async adopt(runId: string): Promise<boolean> {
+    return await adopt(this.#deps, checkedRunId(runId, "adopt"));
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Env, Hono } from "hono";
+import type { Activity } from "../engine/activity.ts";
 import type { InterruptReason, RunStatus } from "../model/run.ts";
 import type * as wire from "./wire.ts";
 import type * as requests from "./wire_requests.ts";
@@ -65,6 +66,7 @@ export type Routes = {
         graph_id?: string | undefined;
         status?: RunStatus | undefined;
         reason?: InterruptReason | "queued" | undefined;
+        activity?: Activity | undefined;
         tag?: string | undefined;
         cursor?: string | undefined;
         limit?: string | undefined;
@@ -147,6 +149,7 @@ export type Routes = {
       404
     >;
   };
+  "/v1/workers": { $get: Call<Nothing, { 200: wire.WorkerList }> };
   "/v1/runs/:run_id/waits/:wait_id/answer": {
     $post: Call<
       { param: { run_id: string; wait_id: string } } & Json<requests.AnswerRequest>,

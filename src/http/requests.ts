@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { toMs } from "../model/durations.ts";
 import { PRIORITIES } from "../model/flow.ts";
-import { GraphId, type Of, RowReason, RunId, Status, Version, WaitId } from "./schemas.ts";
+import { Activity, GraphId, type Of, RowReason, RunId, Status, Version, WaitId } from "./schemas.ts";
 import type * as wire from "./wire_requests.ts";
 
 /** What requests may hold. Whatever they do not name is refused, not ignored. */
@@ -67,6 +67,7 @@ export const RunQuery = z.strictObject({
   graph_id: GraphId.optional(),
   status: Status.optional(),
   reason: RowReason.optional(),
+  activity: Activity.optional(),
   tag: Tag.optional(),
   cursor: z.string().max(2_000).optional(),
   limit: limit.optional(),

@@ -34,6 +34,8 @@ export const Status = z.enum(["running", "completed", "interrupted", "cancelled"
 export const Reason = z.enum(["halted", "errored", "awaiting", "sleeping"]).openapi("Reason");
 export const RowReason = z.enum(["halted", "errored", "awaiting", "sleeping", "queued"]).openapi("RowReason");
 
+export const Activity = z.enum(["queued", "working", "waiting", "stranded"]).openapi("Activity");
+
 export const ErrorBody = z.object({
   error: z.object({
     code: z.string().openapi({ example: "CHECKPOINT_NOT_FOUND" }),
@@ -166,6 +168,7 @@ export const RunBody = z.object({
   failures: list(Failure).optional(),
   halt: Halt.optional(),
   cancelReason: z.string().optional(),
+  activity: Activity.optional(),
 }).openapi("Run") satisfies Of<wire.RunBody>;
 
 export const Checkpoint = z.object({
@@ -209,6 +212,7 @@ export const RunPage = z.object({
     step: count,
     revision: count,
     openWaits: count,
+    activity: Activity.optional(),
   })),
   ...page,
 }).openapi("RunPage") satisfies Of<wire.RunPage>;
@@ -226,9 +230,25 @@ export const WaitPage = z.object({
     deadline: time.optional(),
     info: value("What the wait tells whoever answers").optional(),
     schema: z.unknown().openapi({ description: "The JSON Schema of the answer" }).optional(),
+    activity: Activity.optional(),
   })),
   ...page,
 }).openapi("WaitPage") satisfies Of<wire.WaitPage>;
+
+export const WorkerList = z.object({
+  workers: list(z.object({
+    workerId: z.string(),
+    name: z.string(),
+    host: z.string(),
+    pid: z.int(),
+    startedAt: time,
+    seenAt: time,
+    isAlive: z.boolean(),
+    serves: list(z.object({ graphId: GraphId, graphVersion: Version })),
+    places: count,
+    active: count,
+  })),
+}).openapi("WorkerList") satisfies Of<wire.WorkerList>;
 
 export const Accepted = z.object({ runId: RunId, waitId: z.string() })
   .openapi("Accepted") satisfies Of<wire.Accepted>;

@@ -1,10 +1,12 @@
 import { type HistoryEntry, type HistoryQuery, type InboxEntry, inboxOf } from "../engine/history.ts";
+import { type ListQuery, listRuns, type RunRow, withActivity } from "../engine/activity.ts";
 import type { FollowOptions } from "../engine/follow.ts";
 import type { ForkOptions } from "../engine/operations/fork.ts";
 import type { StateEdit } from "../engine/operations/edit.ts";
 import type { Cancellation } from "../engine/operations/cancel.ts";
 import type { ResumeOptions, SubmitOptions } from "../engine/options.ts";
 import type { Submitted } from "../engine/starts.ts";
+import { type WorkerRow, workersOf } from "../engine/workers.ts";
 import type { RunView } from "../engine/result.ts";
 import {
   BuildError,
@@ -16,7 +18,7 @@ import {
 import type { Topology } from "../graph/mod.ts";
 import { compareIds } from "../model/ids.ts";
 import type { RunRecord } from "../model/run.ts";
-import type { CatalogQuery, CatalogRow, Page, PageQuery, Store, WaitQuery, WaitRow } from "../store/store.ts";
+import type { Page, PageQuery, Store, WaitQuery, WaitRow } from "../store/store.ts";
 import { HttpFault } from "./faults.ts";
 
 /** What HTTP needs of a runner; every {@link Runner} is one. */
@@ -127,13 +129,21 @@ export class Served {
   }
 
   /** A page of runs. */
-  async list(query: CatalogQuery): Promise<Page<CatalogRow>> {
-    return await this.#page(query, (page) => this.store.list(page));
+  async list(query: ListQuery, now: number): Promise<Page<RunRow>> {
+    return await this.#page(query, (page) => listRuns(this.store, page, now));
+  }
+
+  /** The workers that serve any of these graphs, with those alone. */
+  async workers(now: number): Promise<readonly WorkerRow[]> {
+    return (await workersOf(this.store, now))
+      .map((row) => ({ ...row, serves: row.serves.filter(({ graphId }) => this.serves(graphId)) }))
+      .filter(({ serves }) => serves.length > 0);
   }
 
   /** A page of open waits. */
-  async waits(query: WaitQuery): Promise<Page<InboxEntry>> {
-    return inboxOf(await this.#page(query, (page) => this.#lightWaits(page)));
+  async waits(query: WaitQuery, now: number): Promise<Page<InboxEntry>> {
+    const page = inboxOf(await this.#page(query, (page) => this.#lightWaits(page)));
+    return await withActivity(this.store, page, now);
   }
 
   /** The page of one open wait; empty when it is not open, or not among those asked for. */
@@ -141,13 +151,14 @@ export class Served {
     runId: string,
     waitId: string,
     { graphId, name }: Pick<WaitQuery, "graphId" | "name">,
+    now: number,
   ): Promise<Page<InboxEntry>> {
     if (graphId !== undefined && !this.serves(graphId)) throw new HttpFault("GRAPH_NOT_SERVED");
     const { open } = await this.store.wait(runId, waitId);
     const isAsked = open !== null && this.serves(open.graphId) &&
       (graphId ?? open.graphId) === open.graphId &&
       (name ?? open.name) === open.name;
-    return inboxOf({ rows: isAsked ? [open] : [] });
+    return await withActivity(this.store, inboxOf({ rows: isAsked ? [open] : [] }), now);
   }
 
   /** Waits that tell much make a short page: few are read at first, and no more when there is enough of them. */

@@ -1,11 +1,12 @@
 import type { HistoryEntry, InboxEntry, RecordEvent } from "../engine/history.ts";
 import type { RunView } from "../engine/result.ts";
+import type { RunRow } from "../engine/activity.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
 import { stackOf } from "../engine/stacks.ts";
 import { defined } from "../model/defined.ts";
 import { toJson } from "../model/json.ts";
 import type { Halt, RunRecord } from "../model/run.ts";
-import type { CatalogRow, Page } from "../store/store.ts";
+import type { Page } from "../store/store.ts";
 import type { HttpRunner } from "./served.ts";
 import type * as wire from "./wire.ts";
 
@@ -34,9 +35,17 @@ export function runRef({ runId, graphId, graphVersion, status }: RunRecord): wir
 
 /** A run as far as it may be seen. */
 export function runBody(view: RunView<unknown>, sight: Visibility): wire.RunBody {
-  const { run, status, path, vertices } = view;
+  const { run, status, path, vertices, activity } = view;
   const state = sight.state ? { state: toJson(view.state) } : {};
-  const base = { ...runRef(run), run: runInfo(run), status, ...state, path, vertices };
+  const base = {
+    ...runRef(run),
+    run: runInfo(run),
+    status,
+    ...state,
+    path,
+    vertices,
+    ...defined({ activity }),
+  };
   if (view.status === "cancelled") return { ...base, cancelReason: view.cancelReason };
   if (view.status !== "interrupted") return base;
   return {
@@ -91,6 +100,7 @@ const SHOWN: {
     plain: ["runId", "graphId", "graphVersion", "entry", "owner", "maxSteps", "deadline", "tags", "caller"],
   },
   forked: { plain: ["parent"] },
+  adopted: { plain: ["from", "to"] },
   updated: {},
   claimed: { plain: ["owner", "recovery", "maxSteps"] },
   released: { plain: ["status", "reason", "recovery"] },
@@ -154,7 +164,7 @@ function moreOf(event: RecordEvent, sight: Visibility): Readonly<Record<string, 
 }
 
 /** A page of runs. */
-export function runPage({ rows, cursor }: Page<CatalogRow>): wire.RunPage {
+export function runPage({ rows, cursor }: Page<RunRow>): wire.RunPage {
   return { runs: rows as readonly wire.RunRow[], ...endOfPage(cursor) };
 }
 

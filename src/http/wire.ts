@@ -1,6 +1,8 @@
+import type { Activity } from "../engine/activity.ts";
 import type { HistoryEntry, InboxEntry } from "../engine/history.ts";
 import type { Cancellation } from "../engine/operations/cancel.ts";
 import type { FailedVertex, OpenWait, ResultBase } from "../engine/result.ts";
+import type { WorkerRow } from "../engine/workers.ts";
 import type { Topology } from "../graph/mod.ts";
 import type { Halt, InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
 import type { CatalogRow } from "../store/store.ts";
@@ -59,6 +61,8 @@ export interface RunBody extends RunRef, Pick<ResultBase<unknown>, "path" | "ver
   readonly halt?: HaltInfo;
   /** Why it was cancelled, if it was. */
   readonly cancelReason?: string;
+  /** What becomes of it; absent when it is over, and of an earlier revision. */
+  readonly activity?: Activity;
 }
 
 /** A wait that is open in a run; its `info` is a value. */
@@ -132,6 +136,14 @@ export interface RunRow extends Omit<CatalogRow, "status" | "reason"> {
   readonly status: RunStatus;
   /** Why it is interrupted, if it is, or that it waits for a permit. */
   readonly reason?: InterruptReason | "queued";
+  /** What becomes of it; absent when it is over. */
+  readonly activity?: Activity;
+}
+
+/** The workers of the store that serve any of the graphs of this server. */
+export interface WorkerList {
+  /** The oldest first, each with those graphs alone. */
+  readonly workers: readonly WorkerRow[];
 }
 
 /** A page of runs, newest created first. */

@@ -1,3 +1,6 @@
+import { hostname } from "node:os";
+import process from "node:process";
+
 /** The runtimes that superstep runs on. */
 export type Host = "deno" | "bun" | "node";
 
@@ -16,4 +19,15 @@ export function nativeOpenKv(): ((path: string) => Promise<unknown>) | undefined
   if (host !== "deno") return undefined;
   const { Deno } = globals;
   return typeof Deno?.openKv === "function" ? (path) => Deno.openKv!(path) : undefined;
+}
+
+/** The machine and the process, for people who look for them. */
+export function processName(): { readonly host: string; readonly pid: number } {
+  let name = "";
+  try {
+    name = hostname();
+  } catch {
+    // Deno asks for a permission that was not given.
+  }
+  return { host: name === "" ? "unknown" : name, pid: process.pid };
 }

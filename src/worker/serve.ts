@@ -12,6 +12,8 @@ import { systemRuntime } from "../runtime/system.ts";
 import type { Store } from "../store/store.ts";
 import { type ControlPlane, keyText } from "./control_plane.ts";
 import { DeadOwners } from "./dead_owners.ts";
+import { Adoptions } from "./adoptions.ts";
+import { Presence } from "./presence.ts";
 import { Scheduler, schedulesOf } from "./scheduler.ts";
 import { sweeping } from "./sweeping.ts";
 import { isPlaneOf, storePlane } from "./store_plane.ts";
@@ -32,6 +34,8 @@ export interface ServeOptions {
    * soon as another one needs its place, and goes on when it is due. @default 32
    */
   readonly concurrency?: number;
+  /** What the worker is called in lists, such as `superstep workers`. @default host and process id, such as `web-1:4711` */
+  readonly name?: string;
   /** How often the store is asked for runs that are due, on average. @default "1s" */
   readonly poll?: Duration;
   /** How long runs may go on when the worker stops, before their bodies are aborted. @default "5s" */
@@ -58,6 +62,7 @@ const KNOWN = {
   workflows: true,
   compile: true,
   concurrency: true,
+  name: true,
   poll: true,
   grace: true,
   signal: true,
@@ -112,10 +117,21 @@ export async function serve(options: ServeOptions): Promise<Worker> {
     sources.push({ essential: own === undefined, consume: (keys, s) => plane.consume(keys, s) });
   }
   const leave: (() => void)[] = [];
+  const presence = new Presence(store, runtime, logger, {
+    name: options.name,
+    serves: [...runners.values()].map(({ graph: { id, version } }) => ({
+      graphId: id,
+      graphVersion: version,
+    })),
+    places: concurrency,
+  });
+  const adoptions = new Adoptions(store, runtime, logger, presence, runners.values());
   const worker = new WorkerLoops({
     runners,
     sources,
     loops: [
+      (stop, worker) => presence.run(stop, worker),
+      (stop) => adoptions.run(stop),
       ...(schedules ? schedulesOf(runners.values()) : []).map(({ runner, schedule }) => {
         const scheduler = new Scheduler(runner, schedule, runtime, logger);
         return (stop: AbortSignal) => scheduler.run(stop);

@@ -30,6 +30,8 @@ export interface ServedRunner {
   status(runId: string): Promise<RunRecord>;
   /** As {@link Runner.sweep}. */
   sweep?(): Promise<void>;
+  /** As {@link Runner.adopt}; without it runs of other versions are left alone. */
+  adopt?(runId: string): Promise<boolean>;
   /** As {@link Runner.submit}. */
   submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
 }
@@ -60,7 +62,7 @@ export interface WorkerParts {
   /** Where dispatches come from; the first one is read from the store. */
   readonly sources: readonly Source[];
   /** Further loops, which end when the signal is aborted. */
-  readonly loops: readonly ((signal: AbortSignal) => Promise<void>)[];
+  readonly loops: readonly ((signal: AbortSignal, worker: Pick<Worker, "active">) => Promise<void>)[];
   readonly runtime: Runtime;
   readonly logger: Logger;
   readonly concurrency: number;
@@ -115,7 +117,7 @@ export class WorkerLoops implements Worker {
     const { signal } = this.#intake;
     this.#loops = Promise.all([
       ...parts.sources.map((source) => this.#pump(source)),
-      ...parts.loops.map((loop) => loop(signal)),
+      ...parts.loops.map((loop) => loop(signal, this)),
     ]);
     this.stopped = this.#run();
   }

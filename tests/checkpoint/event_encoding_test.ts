@@ -51,6 +51,7 @@ const STORED = [
   ["queued", ["permit", "since", "until"]],
   ["granted", ["permit", "n"]],
   ["freed", ["permit", "n"]],
+  ["adopted", ["from", "to", "form", "entry"]],
 ];
 
 test("the codes of events and the bits of their fields that are stored never change, and each has one (C2)", () => {

@@ -274,3 +274,28 @@ test("a worker takes requests too, and has a dashboard, until it is stopped (W3,
     assert.equal(served.code, 0);
     refused(await shell.run("serve", DESK, "--port", "70000"), /Give a number from 0 to 65535/);
   }));
+
+test("a queued run is listed as such, and the workers of a database with what they serve (FT-F3, W4)", () =>
+  Shell.with(async (shell) => {
+    await shell.run("run", DESK, "-d", "-i", input(), "--run-id", "r1");
+    assert.match((await shell.run("list")).out, /r1 +desk +queued/);
+    assert.equal(JSON.parse((await shell.run("get", "r1", "--json")).out).activity, "queued");
+    assert.equal((await shell.run("list", "--activity", "working")).err, "no runs\n");
+    assert.match((await shell.run("workers")).err, /no workers; start one with superstep serve/);
+    let listed: Promise<Ran> | undefined;
+    await shell.runIn(
+      {
+        watch: (text, send) => {
+          if (!text.includes("awaiting an answer")) return;
+          listed ??= shell.run("workers").finally(() => send("SIGTERM"));
+        },
+      },
+      "serve",
+      DESK,
+      "--poll",
+      "20ms",
+      "--name",
+      "desk-1",
+    );
+    assert.match((await listed)!.out, /^WORKER .*\ndesk-1 .* \d\/32 +desk [0-9a-f]{8}:1 /);
+  }));

@@ -43,6 +43,7 @@ test("the description names every route, once, with a summary, and its server is
   assert.deepEqual(routes, [
     "GET /v1/openapi.json getDocument",
     "GET /v1/capabilities getCapabilities",
+    "GET /v1/workers listWorkers",
     "GET /v1/graphs listGraphs",
     "GET /v1/graphs/{graph_id}/topology getTopology",
     "POST /v1/graphs/{graph_id}/runs startRun",
@@ -89,6 +90,7 @@ test("every answer of every route is as described: all that succeed were given h
   };
   await ask("GET", "/v1/openapi.json");
   await ask("GET", "/v1/capabilities");
+  await ask("GET", "/v1/workers");
   await ask("GET", "/v1/graphs");
   await ask("GET", "/v1/graphs/approval/topology");
   await ask("POST", "/v1/graphs/approval/runs", {
@@ -147,6 +149,7 @@ test("parameters are described by name and place, and nothing that a route takes
     "query from_revision",
   ]);
   assert.deepEqual(of("/v1/runs", "get"), [
+    "query activity",
     "query cursor",
     "query graph_id",
     "query limit",

@@ -226,7 +226,8 @@ export function processOn(store: Store): Process {
     new Proxy(target, {
       get: (from, key) => {
         const value: unknown = Reflect.get(from, key);
-        if (typeof value === "object" && value !== null && key === "owners") return guarded(value);
+        const isPart = key === "owners" || key === "cells";
+        if (typeof value === "object" && value !== null && isPart) return guarded(value);
         if (typeof value !== "function") return value;
         return (...args: unknown[]) => {
           if (dead) return new Promise(() => {});

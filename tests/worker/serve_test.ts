@@ -150,8 +150,9 @@ test("a run whose body comes back in the process of the worker goes on at once, 
 
 test("a run of another version is left alone, however much of it is due, for a worker that has it (W1, H3, SRV-04, HND-14)", async () => {
   const lab = new WorkerLab();
-  const old = graphOf({ version: 1, vertices: { v: {} } });
-  const next = graphOf({ version: 2, vertices: { v: {} } });
+  // Runs that have not begun move to a later version by themselves, but none to an earlier one.
+  const old = graphOf({ version: 2, vertices: { v: {} } });
+  const next = graphOf({ version: 1, vertices: { v: {} } });
   const submitter = lab.process(old);
   for (let i = 0; i < 250; i++) await submitter.runner.submit(notes(), { runId: `old${i}` });
   const newer = await lab.serve(next);

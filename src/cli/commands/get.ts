@@ -1,4 +1,7 @@
 import type { Command } from "commander";
+import { Activities } from "../../engine/activity.ts";
+import { defined } from "../../model/defined.ts";
+import { systemRuntime } from "../../runtime/system.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { EXIT } from "../exit.ts";
@@ -37,9 +40,14 @@ async function get(cli: Cli, given: readonly string[], options: GetOptions): Pro
   const shown = await withDatabase(options.db, { create: false }, async (store) => {
     const at = options.revision === undefined ? {} : { revision: options.revision };
     const cursor = await cursorOf(store, id, at);
-    if (workflows === undefined) return shownFrom(cursor);
+    const now = systemRuntime.now();
+    const activity = options.revision === undefined
+      ? await new Activities(store, now).ofCursor(cursor)
+      : undefined;
+    if (workflows === undefined) return { ...shownFrom(cursor), ...defined({ activity }) };
     const workflow = workflows.ofRun(id, cursor.checkpoint.run.graphId);
-    return shownOf(await workflows.runner(workflow, store, cli).get(id, at));
+    const view = await workflows.runner(workflow, store, cli).get(id, at);
+    return { ...shownOf(view), ...defined({ activity: view.activity }) };
   });
   if (options.exitStatus === true) cli.exitCode = codeOf(shown);
   if (options.json === true) return cli.print(jsonText(shown));
@@ -53,7 +61,7 @@ function codeOf({ status, reason = status }: ShownRun): number {
   return Object.hasOwn(EXIT, reason) ? EXIT[reason as keyof typeof EXIT] : 0;
 }
 
-function print(cli: Cli, { run, path, waits = [], answered = [] }: ShownRun): void {
+function print(cli: Cli, { run, path, waits = [], answered = [], activity }: ShownRun): void {
   const { graphId, graphVersion, step, revision, owner, parent, tags, recoveries } = run;
   const times = [
     ["created", run.createdAt],
@@ -64,7 +72,7 @@ function print(cli: Cli, { run, path, waits = [], answered = [] }: ShownRun): vo
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["run", run.runId],
     ["workflow", `${graphId} ${graphVersion.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1")}`],
-    ["status", statusText(cli, run, waits.length === 0 && answered.length > 0)],
+    ["status", statusText(cli, { ...run, activity }, waits.length === 0 && answered.length > 0)],
     ["step", `${step}, revision ${revision}`],
     ["owner", owner ?? (run.status === "running" ? "nobody; go on with superstep resume" : undefined)],
     ["forked", parent && `from ${parent.runId}, revision ${parent.revision}`],

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
-import type { CatalogRow } from "../../store/store.ts";
+import { type Activity, listRuns, type RunRow } from "../../engine/activity.ts";
+import { systemRuntime } from "../../runtime/system.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { dateTime } from "../format.ts";
@@ -16,6 +17,7 @@ interface ListOptions extends CommonOptions {
   readonly workflow?: string;
   readonly status?: string;
   readonly reason?: string;
+  readonly activity?: Activity;
   readonly tag?: string;
   readonly limit?: number;
 }
@@ -37,6 +39,13 @@ export function addList(program: Command, cli: Cli): void {
       new Option("--reason <reason>", "only runs interrupted for this reason, or queued")
         .choices(["halted", "errored", "awaiting", "sleeping", "queued"]),
     )
+    .addOption(
+      new Option(
+        "--activity <activity>",
+        "only runs that are due, at work, waiting, or served by nobody who lives",
+      )
+        .choices(["queued", "working", "waiting", "stranded"]),
+    )
     .option("--tag <word>", "only runs with this tag")
     .option("-n, --limit <n>", `at most n rows (default: ${TABLE_ROWS}; with --json all)`, wholeNumber);
   addDatabase(command).action((sources: readonly string[], options: ListOptions) =>
@@ -45,14 +54,14 @@ export function addList(program: Command, cli: Cli): void {
 }
 
 async function list(cli: Cli, sources: readonly string[], options: ListOptions): Promise<void> {
-  const { json = false, status, reason, tag } = options;
+  const { json = false, status, reason, activity, tag } = options;
   const graphs = await graphIds(sources, options.workflow);
   const limit = options.limit ?? (json ? Infinity : TABLE_ROWS);
   await withDatabase(options.db, { create: false }, async (store) => {
     const graphId = graphs?.length === 1 ? graphs[0] : undefined;
-    const query = defined({ graphId, status, reason, tag, limit: PAGE });
+    const query = defined({ graphId, status, reason, activity, tag, limit: PAGE });
     const rows = rowsOf(
-      (start) => store.list({ ...query, ...start }),
+      (start) => listRuns(store, { ...query, ...start }, systemRuntime.now()),
       (row) => graphs?.includes(row.graphId) ?? true,
       json ? limit : limit + 1,
     );
@@ -60,7 +69,7 @@ async function list(cli: Cli, sources: readonly string[], options: ListOptions):
       for await (const row of rows) cli.print(jsonText(row));
       return;
     }
-    const all: CatalogRow[] = [];
+    const all: RunRow[] = [];
     for await (const row of rows) all.push(row);
     if (all.length === 0) return cli.note("no runs");
     await printTable(cli, HEAD, all.slice(0, limit).map((row) => cells(cli, row)));
@@ -72,7 +81,7 @@ const PAGE = 500;
 /** The catalog is written when a status changes: what moves between, such as the revision, is for `get` to tell. */
 const HEAD = ["RUN", "WORKFLOW", "STATUS", "STEP", "WAITS", "CREATED", "TAGS"];
 
-function cells(cli: Cli, row: CatalogRow): string[] {
+function cells(cli: Cli, row: RunRow): string[] {
   return [
     line(row.runId),
     line(row.graphId),

@@ -21,6 +21,7 @@ interface ServeCommandOptions extends CommonOptions {
   readonly workflow?: string;
   readonly provide?: string;
   readonly concurrency?: number;
+  readonly name?: string;
   readonly grace?: Duration;
   readonly poll?: Duration;
   readonly schedules: boolean;
@@ -37,6 +38,7 @@ export function addServe(program: Command, cli: Cli): void {
     .option("-w, --workflow <id>", "only this workflow")
     .option("--provide <module>", "a module that exports provide(cls), which makes the tasks")
     .option("--concurrency <n>", "the most runs at once (default: 32)", wholeNumber)
+    .option("--name <name>", "what superstep workers calls this one (default: host and process)")
     .option("--poll <span>", "how often to look for runs that are due (default: 1s)", duration)
     .option("--grace <span>", "how long runs may go on when the worker stops (default: 5s)", duration)
     .option(
@@ -55,7 +57,7 @@ async function serveSources(
   sources: readonly string[],
   options: ServeCommandOptions,
 ): Promise<void> {
-  const { concurrency, grace, poll, schedules } = options;
+  const { concurrency, name, grace, poll, schedules } = options;
   const workflows = await Workflows.load(sources, options.provide);
   const served = options.workflow === undefined ? workflows.all : [workflows.pick(options.workflow)];
   if (options.json !== true) { for (const workflow of served) workflows.noteArguments(workflow, cli); }
@@ -70,7 +72,7 @@ async function serveSources(
         logger: cli.logger,
         hooks: hooksFor(cli, options.json === true),
         schedules,
-        ...defined({ concurrency, grace, poll }),
+        ...defined({ concurrency, name, grace, poll }),
       });
       let asked = 0;
       const unlisten = cli.io.onStop((signal) => {

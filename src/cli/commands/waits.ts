@@ -62,7 +62,7 @@ function cells(row: InboxEntry): string[] {
     line(row.waitId),
     line(row.name),
     line(nameOf(row)),
-    line(row.runId),
+    `${line(row.runId)}${row.activity === "stranded" ? " (stranded)" : ""}`,
     line(row.graphId),
     dateTime(row.openedAt),
     row.deadline === undefined ? "" : dateTime(row.deadline),

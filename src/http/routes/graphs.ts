@@ -1,7 +1,7 @@
 import { createRoute, OpenAPIHono, z } from "@hono/zod-openapi";
 import { type Api, type Env, fails, json } from "../api.ts";
 import { VersionQuery } from "../requests.ts";
-import { Capabilities, GraphBody, GraphId, GraphList } from "../schemas.ts";
+import { Capabilities, GraphBody, GraphId, GraphList, WorkerList } from "../schemas.ts";
 import { graphBody } from "../views.ts";
 
 const capabilities = createRoute({
@@ -29,13 +29,22 @@ const topology = createRoute({
   responses: { 200: json(GraphBody, "The graph"), ...fails(404) },
 });
 
-/** Routes about graphs. */
-export function graphRoutes({ served }: Api) {
+const workers = createRoute({
+  method: "get",
+  path: "/v1/workers",
+  operationId: "listWorkers",
+  summary: "The workers of the store: what they serve, and how full they are",
+  responses: { 200: json(WorkerList, "The workers, the oldest first"), ...fails<never>() },
+});
+
+/** Routes about graphs and who serves them. */
+export function graphRoutes({ served, runtime }: Api) {
   return new OpenAPIHono<Env>()
     .openapi(
       capabilities,
       (c) => c.json({ protocol: "superstep" as const, version: 1 as const, features: FEATURES }, 200),
     )
+    .openapi(workers, async (c) => c.json({ workers: await served.workers(runtime.now()) }, 200))
     .openapi(list, (c) => c.json({ graphs: served.graphs }, 200))
     .openapi(topology, (c) => {
       const { graph_id } = c.req.valid("param");
@@ -55,4 +64,5 @@ const FEATURES = [
   "cancel",
   "fork",
   "state",
+  "workers",
 ];

@@ -84,7 +84,9 @@ export function runRoutes(api: Api) {
     .openapi(list, async (c) => {
       const { graph_id: graphId, limit, ...query } = c.req.valid("query");
       return c.json(
-        runPage(await served.list({ ...defined({ ...query, graphId }), limit: limitOf(limit) })),
+        runPage(
+          await served.list({ ...defined({ ...query, graphId }), limit: limitOf(limit) }, api.runtime.now()),
+        ),
         200,
       );
     })

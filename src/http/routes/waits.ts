@@ -29,14 +29,14 @@ const answer = createRoute({
 });
 
 /** Routes about waits. */
-export function waitRoutes({ served }: Api) {
+export function waitRoutes({ served, runtime }: Api) {
   return new OpenAPIHono<Env>()
     .openapi(list, async (c) => {
       const { graph_id: graphId, run_id: runId, wait_id: waitId, limit, ...query } = c.req.valid("query");
       const wanted = defined({ ...query, graphId, runId });
       const page = runId !== undefined && waitId !== undefined
-        ? await served.wait(runId, waitId, wanted)
-        : await served.waits({ ...wanted, limit: limitOf(limit) });
+        ? await served.wait(runId, waitId, wanted, runtime.now())
+        : await served.waits({ ...wanted, limit: limitOf(limit) }, runtime.now());
       return c.json(waitPage(page), 200);
     })
     .openapi(answer, async (c) => {

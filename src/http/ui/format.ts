@@ -1,3 +1,4 @@
+import type { Activity } from "../../engine/activity.ts";
 import type { InterruptReason, RunStatus } from "../../model/run.ts";
 import type { ExecutionStatus } from "../../model/checkpoint.ts";
 import { type Html, markup } from "./html.ts";
@@ -17,6 +18,7 @@ interface Stand {
   readonly status: RunStatus;
   readonly reason?: InterruptReason | "queued";
   readonly queued?: string | { readonly permit: string };
+  readonly activity?: Activity;
 }
 
 /** What a run is at, in one word where it is not queued. */
@@ -30,7 +32,10 @@ function standOf(run: Stand): string {
 /** What a run is at, as a coloured word. */
 export function badge(run: Stand): Html {
   const stand = standOf(run);
-  return markup`<span class="badge ${run.queued === undefined ? stand : "queued"}">${stand}</span>`;
+  const word = markup`<span class="badge ${run.queued === undefined ? stand : "queued"}">${stand}</span>`;
+  const { activity } = run;
+  const says = activity === "stranded" || (activity === "queued" && run.queued === undefined);
+  return says ? markup`${word} <span class="badge ${activity}">${activity}</span>` : word;
 }
 
 /** How a vertex stands, as a coloured word. */

@@ -14,6 +14,7 @@ import { runPage } from "./run_page.ts";
 import { runsPage } from "./run_list.ts";
 import { type Answer, type PageContext, pageContextOf, PAGES } from "./site.ts";
 import { graphPage, graphsPage } from "./start_page.ts";
+import { workersPage } from "./workers.ts";
 import { findWait, inboxPage, waitPage } from "./waits.ts";
 
 /**
@@ -47,6 +48,7 @@ export function dashboard(answer: Answer, runtime: Runtime): Hono<Env> {
   app.get("/waits", async (c) => {
     return c.html(await inboxPage(visit(c), c.req.query(), noticeOf(c.req.query("done"))));
   });
+  app.get("/workers", async (c) => c.html(await workersPage(visit(c))));
   app.get("/graphs", async (c) => c.html(await graphsPage(visit(c))));
   app.get("/graphs/:graph_id", async (c) => {
     return c.html(await graphPage(visit(c), idOf(c, "graph_id"), c.req.query("version")));

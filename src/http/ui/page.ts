@@ -14,9 +14,9 @@ export interface PageOptions {
 }
 
 /** The entries of the menu. */
-type Section = "runs" | "waits" | "graphs";
+type Section = "runs" | "waits" | "graphs" | "workers";
 
-const MENU = [["runs", "Runs"], ["waits", "Inbox"], ["graphs", "Graphs"]] as const;
+const MENU = [["runs", "Runs"], ["waits", "Inbox"], ["graphs", "Graphs"], ["workers", "Workers"]] as const;
 
 /** A whole page. Parts of it that are marked `data-live` are brought up to date by the script, where there is one. */
 export function page({ link }: Pick<PageContext, "link">, options: PageOptions): Html {

@@ -1,3 +1,4 @@
+import type { Activity } from "../../engine/activity.ts";
 import type { InterruptReason, RunStatus } from "../../model/run.ts";
 import { bodyOf } from "../client.ts";
 import type { RunRow } from "../wire.ts";
@@ -18,11 +19,14 @@ interface RunFilter {
 /** What a run may be at, and what the API is asked for. */
 const STANDS: Readonly<
   Record<string, {
-    readonly status: RunStatus;
-    readonly reason?: InterruptReason | "queued";
+    readonly status?: RunStatus;
+    readonly reason?: InterruptReason;
+    readonly activity?: Activity;
   }>
 > = {
-  queued: { status: "running", reason: "queued" },
+  queued: { activity: "queued" },
+  working: { activity: "working" },
+  stranded: { activity: "stranded" },
   running: { status: "running" },
   awaiting: { status: "interrupted", reason: "awaiting" },
   sleeping: { status: "interrupted", reason: "sleeping" },

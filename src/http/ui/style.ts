@@ -95,7 +95,7 @@ p { margin: .5rem 0; }
 .badge.awaiting, .badge.queued, .badge.sleeping, .badge.suspended { color: var(--waiting); background: var(--waiting-fill); }
 .badge.backoff { color: var(--again); background: var(--again-fill); }
 .badge.completed, .badge.done { color: var(--done); background: var(--done-fill); }
-.badge.errored, .badge.halted, .badge.failed { color: var(--failed); background: var(--failed-fill); }
+.badge.errored, .badge.halted, .badge.failed, .badge.stranded { color: var(--failed); background: var(--failed-fill); }
 .tag { display: inline-block; padding: 0 .45rem; border-radius: 5px; font-size: .8125rem; color: var(--quiet); background: var(--off-fill); text-decoration: none; }
 
 .wide { overflow-x: auto; margin: .5rem 0; }

@@ -55,6 +55,8 @@ function tell(event: CheckpointEvent, link: PageContext["link"]): unknown {
         String(runId)
       }</a> was at revision ${String(revision)}`;
     }
+    case "adopted":
+      return `moved from version ${text("from")} to ${text("to")} before it began`;
     case "updated":
       return "the state was changed from outside";
     case "claimed":

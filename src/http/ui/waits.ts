@@ -171,13 +171,14 @@ ${folded ? markup`<details><summary>${title}</summary>${body}</details>` : marku
 }
 
 function waitFacts({ link }: PageContext, wait: InboxWait, inInbox: boolean): Html {
-  const { runId, graphId, openedAt, deadline } = wait;
+  const { runId, graphId, openedAt, deadline, activity } = wait;
   return facts(
     ["Graph", inInbox ? graphId : undefined],
     ["Run", inInbox ? markup`<a href="${link(`runs/${runId}`)}">${runId}</a>` : undefined],
     ["Vertex", nameOf(wait)],
     ["Open since", time(openedAt)],
     ["Until", deadline === undefined ? undefined : time(deadline)],
+    ["Stranded", activity === "stranded" ? "no living worker serves the version of this run" : undefined],
   );
 }
 

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
+import { compile } from "../../../src/compile.ts";
+import { serve } from "../../../src/worker/mod.ts";
 import { approval, inStatus, single, type Site, site } from "../support.ts";
 import { type Page, unescaped, Visitor } from "./support.ts";
 
@@ -329,4 +331,33 @@ test("the inbox is narrowed by graph and name, folded where it is long, and show
   assert.equal(long.text.match(/<details><summary>/g)!.length, 4);
   const after = await visitor.submit(long, "Answer", { "value/approve": "true" });
   assert.equal(waitsOn(after).length >= 3, true);
+});
+
+test("workers are shown with what they serve, and runs that nobody serves or works on are told from those at work (FT-F3, W3)", async () => {
+  await using old = await site([approval(1)]);
+  await start(old, "asks");
+  await old.worker?.stop();
+  const next = [approval(1), approval(2)];
+  await using s = await site(next, { store: old.store, work: false });
+  await using _worker = await serve({ runners: [compile(next[1]!, { store: old.store })], name: "desk-1" });
+  await s.post("/v1/graphs/approval/runs?version=" + encodeURIComponent(next[0]!.version), {
+    runId: "moves",
+    input: { question: "?" },
+  });
+  const { body } = await s.get<{ workers: { name: string; places: number; serves: unknown[] }[] }>(
+    "/v1/workers",
+  );
+  assert.deepEqual(body.workers.map(({ name, places, serves }) => [name, places, serves]), [[
+    "desk-1",
+    32,
+    [{ graphId: "approval", graphVersion: next[1]!.version }],
+  ]]);
+  const visitor = new Visitor(s.app);
+  assert.match(words(await visitor.open("/ui/workers")), /desk-1 .*, process \d+ 0 of 32 approval/);
+  assert.match(words(await visitor.open("/ui/runs?status=stranded")), /asks approval awaiting stranded/);
+  assert.match(words(await visitor.open("/ui/waits")), /Stranded no living worker serves the version/);
+  const { body: { runs } } = await s.get<{ runs: { runId: string; activity?: string }[] }>(
+    "/v1/runs?activity=stranded",
+  );
+  assert.deepEqual(runs.map(({ runId, activity }) => [runId, activity]), [["asks", "stranded"]]);
 });
