@@ -50,11 +50,22 @@ function detach(handle: unknown): void {
   } else (globalThis as { Deno?: { unrefTimer(id: number): void } }).Deno?.unrefTimer(handle as number);
 }
 
+/** Random bytes for the next ids: asking for a few at a time costs more than the rest of an id. */
+const entropy = new Uint8Array(640);
+const RANDOM_BYTES = 10;
+let used = entropy.length;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
 function uuidv7(now: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  if (used === entropy.length) {
+    crypto.getRandomValues(entropy);
+    used = 0;
+  }
+  const bytes = entropy.subarray(used, used += RANDOM_BYTES);
+  bytes[0] = (bytes[0]! & 0x0f) | 0x70;
+  bytes[2] = (bytes[2]! & 0x3f) | 0x80;
+  let hex = "";
+  for (const byte of bytes) hex += HEX[byte]!;
   const time = now.toString(16).padStart(12, "0");
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = Array.from(bytes.subarray(6), (b) => b.toString(16).padStart(2, "0")).join("");
   return `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
 }
