@@ -111,9 +111,11 @@ export class Bodies<S> {
     this.#overBefore.length = 0;
   }
 
-  /** Ends every body; nothing more of them is accepted. */
-  end(reason: Error): void {
+  /** Ends every body, where there are any, for a reason that is made then; nothing more of them is accepted. */
+  end(because: () => Error): void {
     this.#ended = true;
+    if (this.#attempts.size === 0 && !this.#onces.areAtWork()) return;
+    const reason = because();
     for (const attempt of this.#attempts.values()) attempt.abandon(reason);
     this.#attempts.clear();
     this.#onces.drop(undefined, reason);

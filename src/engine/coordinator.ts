@@ -159,8 +159,8 @@ export class Coordinator<S> implements OwnedRun {
       this.#errors.set("", fault);
       this.#facts.push({ type: "halted", halt: { kind: "load_fault", step, message: messageOf(fault) } });
     } else this.#fault = { error: fault };
-    this.#bodies.end(
-      new RunAbortedError(this.#runId, this.#cursor.checkpoint.run.revision, { cause: fault }),
+    this.#bodies.end(() =>
+      new RunAbortedError(this.#runId, this.#cursor.checkpoint.run.revision, { cause: fault })
     );
     this.#latch.set();
   }
@@ -386,7 +386,8 @@ export class Coordinator<S> implements OwnedRun {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.cancel();
-    this.#bodies.end(endOf(this.#cursor.checkpoint.run, this.#lost, reason));
+    const { run } = this.#cursor.checkpoint;
+    this.#bodies.end(() => endOf(run, this.#lost, reason));
   }
 }
 
