@@ -63,6 +63,7 @@ export interface VertexBinding {
   readonly waits?: readonly WaitDefinition[];
   readonly select?: (state: never) => unknown;
   readonly each?: (state: never) => readonly unknown[];
+  readonly concurrency?: number;
   readonly reduce: (state: never, output: never) => unknown;
 }
 

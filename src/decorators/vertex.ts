@@ -47,12 +47,16 @@ export interface VertexOptions<S, I, O, T extends string> extends VertexDecorato
   readonly reduce: (state: NoInfer<S>, output: O) => NoInfer<S> | void;
   /** Not together with `select`. */
   readonly each?: never;
+  /** Of a map vertex only. */
+  readonly concurrency?: never;
 }
 
 /** A map vertex: one execution per item, in parallel. */
 export interface MapVertexOptions<S, I, O, T extends string> extends VertexDecoratorBase<S, T> {
   /** The task's inputs, from the state. Synchronous and pure. */
   readonly each: (state: Readonly<NoInfer<S>>) => readonly I[];
+  /** The most items at work at once in a run, whoever works on it. @default as many as whoever works on it allows */
+  readonly concurrency?: number;
   /** Folds the outputs in, which come in item order and are frozen. Annotate them with `readonly TheOutput[]`. */
   readonly reduce: (state: NoInfer<S>, outputs: readonly O[]) => NoInfer<S> | void;
   /** Not together with `each`. */
@@ -72,6 +76,7 @@ const KNOWN = {
   module: true,
   select: true,
   each: true,
+  concurrency: true,
   reduce: true,
 } satisfies KnownOptions<
   keyof (VertexOptions<never, never, never, string> | MapVertexOptions<never, never, never, string>)
@@ -146,6 +151,7 @@ export function Vertex(options: ErasedOptions): Annotation {
     }
     const { id, entry = false, finish = false, to = [], route, label, join, waits, select, each, reduce } =
       options;
+    const { concurrency } = options;
     const vertex: VertexRecord = Object.freeze({
       graph,
       id,
@@ -159,6 +165,7 @@ export function Vertex(options: ErasedOptions): Annotation {
         ...(waits === undefined ? {} : { waits: copied(waits) }),
         ...(select === undefined ? {} : { select }),
         ...(each === undefined ? {} : { each }),
+        ...(concurrency === undefined ? {} : { concurrency }),
         reduce,
       }),
       ...origin,

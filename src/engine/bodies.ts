@@ -10,6 +10,7 @@ import type { BodyHost } from "./body_host.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import type { VertexStart } from "./events.ts";
 import { idempotencyKey, waitIdOf } from "./ids.ts";
+import { MapRoom } from "./map_room.ts";
 import { Onces } from "./onces.ts";
 import { Outcomes } from "./outcomes.ts";
 import { type PlannedExecution, planStep, type StepPlan } from "./plan.ts";
@@ -169,15 +170,17 @@ export class Bodies<S> {
     if (this.#ended) return;
     if (!this.#host.mayStart()) return this.#host.wake();
     if (this.#plan === undefined) this.#begin();
+    const room = new MapRoom(this.#deps.graph, this.#attempts, this.#suspended);
     for (const [key, { isRecorded, goOn }] of this.#returns) {
       if (this.#atWork >= this.#concurrency) return;
-      if (!isRecorded) continue;
+      if (!isRecorded || room.isFull(this.#attempts.get(key)?.info.execution.vertexId)) continue;
       this.#awake(key);
       goOn();
     }
     for (const key of this.#ready) {
       if (this.#atWork >= this.#concurrency) return;
       const planned = this.#plan?.executions.get(key);
+      if (room.isFull(planned?.vertexId)) continue;
       const prepared = this.#prepared.get(key);
       this.#prepared.delete(key);
       const x = this.#host.cursor().checkpoint.executions.get(key) ?? prepared?.execution ??
@@ -195,11 +198,8 @@ export class Bodies<S> {
     try {
       input = planned.input();
     } catch (error) {
-      this.#outcomes.giveUp(execution, {
-        error,
-        phase: "select",
-        attempt: execution.failedAttempts.length + 1,
-      });
+      const attempt = execution.failedAttempts.length + 1;
+      this.#outcomes.giveUp(execution, { error, phase: "select", attempt });
       return this.#host.wake();
     }
     this.#start(key, execution, this.#make(this.#host.cursor().checkpoint, key, execution, input));

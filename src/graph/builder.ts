@@ -30,6 +30,7 @@ import {
   compileRetry,
   compileTimeout,
   compileWaits,
+  mapCap,
   NAME_BY_ID,
   refuser,
   shown,
@@ -88,6 +89,7 @@ interface ErasedVertex<S> extends VertexBase<S> {
   readonly task: unknown;
   readonly select?: ((state: S) => unknown) | undefined;
   readonly each?: ((state: S) => readonly unknown[]) | undefined;
+  readonly concurrency?: number;
   readonly reduce: unknown;
 }
 
@@ -190,6 +192,7 @@ export class GraphBuilder<S, I = unknown> {
       task: source,
       select,
       each,
+      ...mapCap(vertex, refuse),
       reduce: reduce as CompiledVertex<S>["reduce"],
       waits: compileWaits(vertex.waits, refuse),
       retry: compileRetry(vertex.retry, refuse),

@@ -176,3 +176,16 @@ export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
   return String(value);
 }
+
+/** The cap of a map vertex, where it has one. */
+export function mapCap(
+  { concurrency, each }: { readonly concurrency?: number; readonly each?: unknown },
+  refuse: Refuse,
+): { readonly concurrency?: number } {
+  if (concurrency === undefined) return {};
+  if (each === undefined) {
+    throw refuse("concurrency is given without each; it is for the items of a map vertex");
+  }
+  if (Number.isSafeInteger(concurrency) && concurrency >= 1) return { concurrency };
+  throw refuse(`concurrency is ${shown(concurrency)}; give a whole number from 1`);
+}

@@ -37,6 +37,8 @@ export interface SingleVertex<S, I, O> extends VertexBase<S> {
   readonly reduce: (state: S, output: NoInfer<O>) => S | void;
   /** Not together with `select`. */
   readonly each?: never;
+  /** Of a map vertex only. */
+  readonly concurrency?: never;
 }
 
 /** A map vertex: one execution per item, in parallel. */
@@ -45,6 +47,8 @@ export interface MapVertex<S, I, O> extends VertexBase<S> {
   readonly task: TaskBinding<I, O>;
   /** The task's inputs, from the state. Synchronous and pure. */
   readonly each: (state: Readonly<S>) => readonly NoInfer<I>[];
+  /** The most items at work at once in a run, whoever works on it. @default as many as whoever works on it allows */
+  readonly concurrency?: number;
   /** Folds the outputs in, which come in item order and are frozen: changes the draft, or returns a new state. */
   readonly reduce: (state: S, outputs: readonly NoInfer<O>[]) => S | void;
   /** Not together with `each`. */
@@ -58,6 +62,7 @@ export const KNOWN_VERTEX = {
   task: true,
   select: true,
   each: true,
+  concurrency: true,
   reduce: true,
   join: true,
   waits: true,

@@ -171,6 +171,8 @@ export interface CompiledVertex<S> {
   readonly select: ((state: S) => unknown) | undefined;
   /** The inputs of a map vertex, from the state. */
   readonly each: ((state: S) => readonly unknown[]) | undefined;
+  /** How many items of a map vertex may be at work at once in a run; no part of the version. */
+  readonly concurrency?: number;
   /** Folds the output into the state. */
   readonly reduce: (state: S, output: unknown) => S | void;
   /** The declared waits by name. */
