@@ -4,8 +4,8 @@
  *
  *     test.mjs [--only deno|bun|node] [--limit <seconds>] [a file, or part of a file's path …]
  *
- * The files go in batches, each a process of its own, to as many workers as there are cores: a crash costs the file
- * that crashed. Nothing limits the whole; a batch in which no test begins or ends for the limit is stopped, and the
+ * The files go in batches, each a process of its own, to one worker more than there are cores, for many tests wait: a
+ * crash costs the file that crashed. Nothing limits the whole; a batch in which no test begins or ends for the limit is stopped, and the
  * test that is at work has failed. A runtime that is missing, that crashes or that runs no test counts as a failure.
  * The last line is `N passed, N failed`, also when the run is stopped by a signal.
  *
@@ -29,8 +29,15 @@ import { buildForNode, installDependencies, locate, ROOT, RUNTIMES } from "./run
 const LONG = process.env.SUPERSTEP_TEST_EFFORT === "long";
 /** Tests are long where the effort is. */
 const DEFAULT_LIMIT_S = LONG ? 900 : 180;
-/** Files per process. Deno and Bun start once for many files; on Node each file is a process, as `node --test` does it. */
-const BATCH = { deno: 16, bun: 16, node: 16 };
+/** Files per process: what most of them cost is to load the package. */
+const BATCH = 24;
+/**
+ * Files that start processes, browsers and compilers, or stop at every write. They come first and few to a process, so
+ * that the workers end together.
+ */
+const SLOW =
+  /^tests\/(dashboard|durability|examples|fuzz|packages|tools)\/|\/(\w*(crash|random|process(es)?)|deno_kv|layout_1|checked|table|hostile|fc3\d)_test\.ts$/;
+const SLOW_BATCH = 3;
 /** More at once would be too many processes for tests that start processes themselves. */
 const MAX_WORKERS = 4;
 /** Variables that let a runner print less than every test. */
@@ -63,7 +70,7 @@ const paths = prepare();
 const queue = batches();
 let ended = 0;
 await Promise.all(
-  Array.from({ length: Math.min(Math.max(2, availableParallelism()), MAX_WORKERS) }, async () => {
+  Array.from({ length: Math.min(availableParallelism() + 1, MAX_WORKERS) }, async () => {
     for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) await runBatch(batch);
   }),
 );
@@ -115,22 +122,24 @@ function prepare() {
 }
 
 /**
- * What there is to run. Large batches first, so that the workers end at about the same time.
+ * What there is to run.
  *
  * @returns {Batch[]}
  */
 function batches() {
-  return wanted.filter((name) => paths.has(name))
-    .sort((a, b) => BATCH[b] - BATCH[a])
-    .flatMap((runtime) => {
-      const own = files.filter((file) => runsOn(file, runtime));
-      const count = Math.ceil(own.length / BATCH[runtime]);
+  const slow = files.filter((file) => SLOW.test(file));
+  const quick = files.filter((file) => !SLOW.test(file));
+  return [[slow, SLOW_BATCH], [quick, BATCH]].flatMap(([of, size]) =>
+    wanted.filter((name) => paths.has(name)).flatMap((runtime) => {
+      const own = of.filter((file) => runsOn(file, runtime));
+      const count = Math.ceil(own.length / size);
       // Neighbours are alike: dealt out, long files of one room do not meet in one batch.
       return Array.from({ length: count }, (_, i) => ({
         runtime,
         files: own.filter((_, at) => at % count === i),
       }));
-    });
+    })
+  );
 }
 
 /**
