@@ -5,9 +5,9 @@
  *     test.mjs [--only deno|bun|node] [--limit <seconds>] [a file, or part of a file's path …]
  *
  * The files go in batches, each a process of its own, to one worker more than there are cores, for many tests wait: a
- * crash costs the file that crashed. Nothing limits the whole; a batch in which no test begins or ends for the limit is stopped, and the
- * test that is at work has failed. A runtime that is missing, that crashes or that runs no test counts as a failure.
- * The last line is `N passed, N failed`, also when the run is stopped by a signal.
+ * crash costs the file that crashed. Nothing limits the whole; a batch in which no test begins or ends for the limit is
+ * stopped, and the test that is at work has failed. A runtime that is missing, that crashes or that runs no test counts
+ * as a failure. The last line is `N passed, N failed`, also when the run is stopped by a signal.
  *
  * A file may say that not every runtime needs it: `// Runs on bun: <why>`, or, for what shows the same everywhere,
  * `// Runs on deno and bun by default: <why>`, which holds unless `SUPERSTEP_TEST_EFFORT` is `long`, the file is named
@@ -129,7 +129,7 @@ function prepare() {
 function batches() {
   const slow = files.filter((file) => SLOW.test(file));
   const quick = files.filter((file) => !SLOW.test(file));
-  return [[slow, SLOW_BATCH], [quick, BATCH]].flatMap(([of, size]) =>
+  return [{ of: slow, size: SLOW_BATCH }, { of: quick, size: BATCH }].flatMap(({ of, size }) =>
     wanted.filter((name) => paths.has(name)).flatMap((runtime) => {
       const own = of.filter((file) => runsOn(file, runtime));
       const count = Math.ceil(own.length / size);
@@ -161,14 +161,18 @@ function runsOn(file, runtime) {
 /** @param {Batch} batch */
 async function runBatch(batch) {
   const { runtime } = batch;
+  const began = performance.now();
   const { lines, output, code, silent } = await run(batch);
+  const tookMs = performance.now() - began;
   ended++;
   const own = counted(runtime);
   for (const verdict of /** @type {const} */ (["passed", "failed", "skipped"])) {
     own[verdict] += lines.totals[verdict];
   }
   for (const name of lines.failures) failures.push(`${runtime}: ${name}`);
-  console.log(`\n── ${runtime} ${batch.files.join(" ")}\n${output.trimEnd()}`);
+  console.log(
+    `\n── ${runtime}, ${Math.round(tookMs / 1000)} s: ${batch.files.join(" ")}\n${output.trimEnd()}`,
+  );
   if (silent) fail(runtime, `${blame(lines)}, no end within ${limitMs / 1000} s`);
   const left = batch.files.filter((file) => !lines.files.includes(file));
   if (!lines.ended && left.length > 0 && batch.files.length > 1) {
