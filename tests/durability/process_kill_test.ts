@@ -15,6 +15,7 @@ import { effort } from "../support/effort.ts";
 
 /** Bun starts fastest, so the hundred rounds are there; the others show that their processes die as well as live. */
 const ROUNDS = { bun: effort(6, 100), deno: effort(3, 20), node: effort(3, 20) }[HOST];
+const MOST_ROUNDS = 100;
 const SEED = Number(process.env.SUPERSTEP_KILL_SEED ?? Date.now() % 1_000_000);
 
 /** The longest life of a process that is at work, as a part of what a whole errand takes. */
@@ -52,7 +53,9 @@ test(TITLE, { timeout: 300_000 }, async () => {
     await first.until("end");
     const life = systemRuntime.now() - atWork;
     await first.ended;
-    for (let round = 1; round <= ROUNDS; round++) {
+    let round = 1;
+    // Where everything is slow, few kills may all come too early.
+    for (; round <= ROUNDS || (midRun === 0 && round <= MOST_ROUNDS); round++) {
       const victim = begin(round, PLENTY);
       // Some die while they take over what the one before has left, most of them at work.
       await victim.until(chance.random() < 0.2 ? "ready" : "work");
@@ -62,14 +65,16 @@ test(TITLE, { timeout: 300_000 }, async () => {
       if (await isOwned(store, `r${newest(Ledger.read(path))}`)) midRun++;
     }
     const last = newest(Ledger.read(path));
-    const survivor = begin(ROUNDS + 1, last);
+    const survivor = begin(round, last);
     const { error } = await survivor.until("end");
     assert.equal(error, undefined);
     await survivor.ended;
 
     const lines = Ledger.read(path);
     for (let n = 0; n <= last; n++) await checkErrand(store, path, `r${n}`, lines);
-    console.log(`${ROUNDS} kills, ${midRun} of them in the middle of a run; ${last + 1} runs of ${life} ms`);
+    console.log(
+      `${round - 1} kills, ${midRun} of them in the middle of a run; ${last + 1} runs of ${life} ms`,
+    );
     assert.ok(midRun > 0, "no kill landed in the middle of a run");
   } finally {
     await child?.dispose();
