@@ -156,15 +156,21 @@ export class CheckpointLog<S> {
     return { ...cursor, mailbox: { version: posted.mailbox, content } };
   }
 
-  /** Changes the mailbox without moving the head; `MailboxConflictError` when it is not the one found any more. */
-  async post(runId: string, epoch: string, found: FoundMailbox, change: MailboxChange): Promise<void> {
+  /** Changes the mailbox without moving the head, and returns what it is then; `MailboxConflictError` when it is not the one found any more. */
+  async post(
+    runId: string,
+    epoch: string,
+    found: FoundMailbox,
+    change: MailboxChange,
+  ): Promise<FoundMailbox> {
     const current = decodeMailbox(found.value, this.#codec, runId);
     const { mailbox, closed, graphId, cells } = await change(current);
     const row = { runId, graphId, graphVersion: current.graphVersion };
-    await this.#store.post(runId, {
+    const value = encodeMailbox(mailbox, this.#codec);
+    const posted = await this.#store.post(runId, {
       postId: this.#nextId(),
       epoch,
-      mailbox: { version: found.version, value: encodeMailbox(mailbox, this.#codec) },
+      mailbox: { version: found.version, value },
       closed,
       ...(current.wake === mailbox.wake ? {} : {
         wake: {
@@ -175,6 +181,7 @@ export class CheckpointLog<S> {
       ...(mailbox.owner === undefined ? {} : { poke: mailbox.owner }),
       ...(cells === undefined ? {} : { cells }),
     });
+    return { version: posted.mailbox, value };
   }
 
   /** At most `limit` decoded records from revision `from` on. */

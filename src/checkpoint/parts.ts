@@ -31,7 +31,7 @@ const FULL = 8 * 1024;
 /** A container up to this size is written as one part. */
 const WHOLE = 12 * 1024;
 /** So many changes are applied to groups when a snapshot is loaded, at most. */
-const MOST_PATCHES = 64;
+const MOST_PATCHES = 128;
 
 /** Where everything of a snapshot is stored, kept in memory for the next one. */
 export interface Layout {

@@ -1,16 +1,10 @@
-import {
-  AnswerError,
-  ArgumentError,
-  CheckpointNotFoundError,
-  GraphMismatchError,
-  isSuperstepError,
-} from "../errors.ts";
-import { dueAtOnce } from "../checkpoint/mailbox.ts";
+import { AnswerError, ArgumentError, CheckpointNotFoundError, GraphMismatchError } from "../errors.ts";
 import { shown } from "../graph/policies.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import { rowsOf } from "../model/pages.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
-import { cancelled, checkedAnswer, isAnswerable, listed, refusal, tooLate } from "./answers.ts";
+import { AnswerPosts } from "./answer_posts.ts";
+import { checkedAnswer, isAnswerable, listed, refusal } from "./answers.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
@@ -26,10 +20,12 @@ import { type AnswerOptions, checkedRunId } from "./options.ts";
 export class Answering<S> {
   readonly #deps: RunnerDeps<S>;
   readonly #loader: Loader<S>;
+  readonly #posts: AnswerPosts<S>;
 
   constructor(deps: RunnerDeps<S>, loader: Loader<S>) {
     this.#deps = deps;
     this.#loader = loader;
+    this.#posts = new AnswerPosts(deps, loader);
   }
 
   /** Accepts the answer to a wait, given by its id or as the only open one of its definition. */
@@ -60,7 +56,9 @@ export class Answering<S> {
           "and the answer is the third: answer(runId, wait, value)",
       );
     }
-    for (let tries = 1; !await this.#accept(runId, waitId, value, tries < MAX_TRIES); tries++);
+    for (let tries = 1; !await this.#accept(runId, waitId, value, tries < MAX_TRIES); tries++) {
+      if (tries >= AT_ONCE) await this.#pause(tries);
+    }
     this.#deps.ownership.poke(runId);
   }
 
@@ -123,9 +121,16 @@ export class Answering<S> {
     );
   }
 
+  /** Lets others go first: a time by chance, and longer with each try. */
+  async #pause(tries: number): Promise<void> {
+    const { runtime } = this.#deps;
+    const delay = runtime.random() * Math.min(LONGEST_PAUSE_MS, 2 ** tries);
+    await new Promise<void>((resolve) => void runtime.wakeIn(delay, resolve));
+  }
+
   /** One try to accept an answer; false when the mailbox has changed meanwhile. */
   async #accept(runId: string, waitId: string, value: unknown, mayRetry: boolean): Promise<boolean> {
-    const { graph, runtime, log, store } = this.#deps;
+    const { graph, runtime, store } = this.#deps;
     const { head, open, closed, mailbox: found } = await store.wait(runId, waitId);
     if (head === null) throw new CheckpointNotFoundError(runId);
     const at = runtime.now();
@@ -139,31 +144,23 @@ export class Answering<S> {
     const { graphId, openedAt } = open;
     if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
     const answer = checkedAnswer(this.#deps, open, value);
-    try {
-      await log.post(runId, head.position.epoch, found, async (mailbox) => {
-        if (mailbox.cancel !== undefined) throw cancelled(runId, waitId);
-        if ((mailbox.deadline ?? Infinity) <= at) throw tooLate(runId, waitId);
-        // Another version of the code may check answers in another way; loading says what differs.
-        if (mailbox.graphVersion !== graph.version) await this.#loader.load(runId, { state: false });
-        return {
-          mailbox: {
-            ...mailbox,
-            answers: [...mailbox.answers, { waitId, value: answer, at }],
-            ...(mailbox.owner === undefined && mailbox.queue === undefined
-              ? { wake: Math.min(dueAtOnce(at), mailbox.wake ?? Infinity) }
-              : {}),
-          },
-          closed: [{ runId, waitId, openedAt, reason: "answered", revision: head.position.revision }],
-          graphId,
-        };
-      });
-      return true;
-    } catch (error) {
-      if (isSuperstepError(error, "MAILBOX_CONFLICT")) return false;
-      throw error;
-    }
+    return await this.#posts.post(runId, {
+      waitId,
+      value: answer,
+      at,
+      openedAt,
+      graphId,
+      found,
+      epoch: head.position.epoch,
+      revision: head.position.revision,
+    });
   }
 }
 
 /** More than any number of processes that answer, or reopen, one wait at once. */
 const MAX_TRIES = 1_000;
+
+/** So many tries follow one another without a pause. */
+const AT_ONCE = 3;
+
+const LONGEST_PAUSE_MS = 250;

@@ -54,6 +54,7 @@ const WALL: Readonly<Record<string, string>> = {
 /** Who measures spans, and of what. */
 const SPANS: Readonly<Record<string, string>> = {
   "src/engine/attempt.ts": "timeouts, and what bodies used of them",
+  "src/engine/answering.ts": "pauses between tries to post",
   "src/engine/flow/sweep.ts": "how long a permit that others wait for has been as it is",
   "src/engine/quiet.ts": "how long a body has been quiet",
   "src/engine/operations/cancel.ts": "patience with an owner",

@@ -50,7 +50,7 @@ export async function append(
     return { position, mailbox: stamp, ...cells };
   };
 
-  const appended = await session.settle(call, "append", {
+  const appended = await prepared.outcome(session.settle(call, "append", {
     build: () => {
       if (!possible || head === undefined) return undefined;
       const { writer } = entry;
@@ -68,7 +68,7 @@ export async function append(
       const found = await judge(writers, call, runId, revision, entry);
       return found && { value: answer(found.position, found.stamp) };
     },
-  });
+  }));
   if (prepared.rest) await putRest(session, call, runId);
   return appended;
 }
@@ -179,7 +179,7 @@ export async function post(
 
   const before = settled();
   if (before !== undefined) return before.value;
-  const posted = await session.settle(call, "post", {
+  const posted = await prepared.outcome(session.settle(call, "post", {
     build: async () => {
       const checks: Check[] = [{ key: mailboxKey(runId), versionstamp: version }];
       // Without a version only the head tells this run from a later one of the same id.
@@ -195,7 +195,7 @@ export async function post(
       seen = await look(session, call, runId, cellKeys);
       return settled();
     },
-  });
+  }));
   if (prepared.rest) await putRest(session, call, runId);
   return posted;
 }

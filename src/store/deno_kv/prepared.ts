@@ -1,8 +1,9 @@
+import { isSuperstepError } from "../../errors.ts";
 import { manifestKey } from "./keys.ts";
 import type { Check, Op, Write } from "./op.ts";
 import type { Plan } from "./plan.ts";
 import type { Call, Session } from "./session.ts";
-import { stage } from "./stage.ts";
+import { stage, unstage } from "./stage.ts";
 
 /** A plan with its staging, kept over the tries of one append. */
 export class Prepared {
@@ -35,6 +36,22 @@ export class Prepared {
     const { writes, staged } = this.#planned();
     if (staged.length > 0) return this.#withStaged(checks, drops);
     return { checks, writes: drops.length === 0 ? writes : [...writes, ...drops] };
+  }
+
+  /**
+   * Waits for the outcome of the operation. Where that is a refusal, what was staged is removed; the sweeper finds what this
+   * leaves behind.
+   */
+  async outcome<T>(settling: Promise<T>): Promise<T> {
+    try {
+      return await settling;
+    } catch (error) {
+      const manifest = this.#manifest;
+      if (manifest !== undefined && isSuperstepError(error) && error.code !== "STORE") {
+        await unstage(this.#session, this.#call, this.#epoch, this.#blob!, manifest).catch(() => {});
+      }
+      throw error;
+    }
   }
 
   #planned(): Plan {

@@ -49,25 +49,52 @@ export async function sweepStaging(session: Session, call: Call, until: number):
     if (typeof blob !== "string" || typeof epoch !== "string" || typeof at !== "number" || at > until) {
       continue;
     }
-    const key = manifestKey(blob);
-    swept += await session.settle(call, "sweep", {
-      build: () => ({
-        checks: [{ key, versionstamp: entry.versionstamp }],
-        writes: [{ key, value: null }, { key: deadKey(blob), value: frame([epoch]) }],
-      }),
-      done: () => 1,
-      judge: async () =>
-        (await session.get(call, key)).versionstamp === entry.versionstamp ? undefined : { value: 0 },
-    });
+    if (await bury(session, call, epoch, blob, entry)) swept++;
   }
   for (const entry of await session.list(call, below(deadRoot), SWEPT_AT_ONCE)) {
     const [epoch] = unframe(entry.value, "a dead manifest").meta;
     const blob = entry.key.at(-1);
     if (typeof blob !== "string" || typeof epoch !== "string") continue;
-    await deleteRange(session, call, "sweep", below(chunkKey(epoch, blob, 0, 0).slice(0, -2)));
-    await session.write(call, "sweep", [{ key: deadKey(blob), value: null }]);
+    await remove(session, call, epoch, blob);
   }
   return swept;
+}
+
+/** Removes what was staged for an operation that can never be made. */
+export async function unstage(
+  session: Session,
+  call: Call,
+  epoch: string,
+  blob: string,
+  manifest: Check,
+): Promise<void> {
+  if (await bury(session, call, epoch, blob, manifest)) await remove(session, call, epoch, blob);
+}
+
+/** Makes sure that nobody relies on a manifest; false when it was used, or removed, before. */
+async function bury(
+  session: Session,
+  call: Call,
+  epoch: string,
+  blob: string,
+  { versionstamp }: Pick<Check, "versionstamp">,
+): Promise<boolean> {
+  const key = manifestKey(blob);
+  return await session.settle(call, "sweep", {
+    build: () => ({
+      checks: [{ key, versionstamp }],
+      writes: [{ key, value: null }, { key: deadKey(blob), value: frame([epoch]) }],
+    }),
+    done: () => true,
+    judge: async () =>
+      (await session.get(call, key)).versionstamp === versionstamp ? undefined : { value: false },
+  });
+}
+
+/** Deletes the chunks of a buried manifest, and then what tells of it. */
+async function remove(session: Session, call: Call, epoch: string, blob: string): Promise<void> {
+  await deleteRange(session, call, "sweep", below(chunkKey(epoch, blob, 0, 0).slice(0, -2)));
+  await session.write(call, "sweep", [{ key: deadKey(blob), value: null }]);
 }
 
 /** Deletes every key of a range, some at a time. */

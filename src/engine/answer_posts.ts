@@ -1,0 +1,129 @@
+import { dueAtOnce } from "../checkpoint/mailbox.ts";
+import type { FoundMailbox } from "../checkpoint/cursor.ts";
+import { isSuperstepError, MailboxConflictError } from "../errors.ts";
+import { cancelled, tooLate } from "./answers.ts";
+import type { Loader } from "./loader.ts";
+import type { RunnerDeps } from "./runner_deps.ts";
+
+/** An answer that was checked, to a wait that was open when the mailbox of its run was as found. */
+export interface GivenAnswer {
+  readonly waitId: string;
+  readonly value: unknown;
+  readonly at: number;
+  readonly openedAt: number;
+  readonly graphId: string;
+  readonly epoch: string;
+  readonly revision: number;
+  readonly found: FoundMailbox;
+}
+
+interface Member extends GivenAnswer {
+  readonly accepted: (was: boolean) => void;
+  readonly refused: (error: unknown) => void;
+}
+
+/** The mailbox that posts from here have led to, one after another, and what they came from. */
+interface Chain {
+  readonly found: FoundMailbox;
+  readonly versions: Set<string>;
+  readonly waits: Set<string>;
+}
+
+/**
+ * Answers to waits of one run that meet in this process share a post, so that they cost what they bring. What was read
+ * before a post from here counts after it too, for it is known what that post has changed.
+ */
+export class AnswerPosts<S> {
+  readonly #deps: RunnerDeps<S>;
+  readonly #loader: Loader<S>;
+  /** Who waits for the post that is on its way, by run. */
+  readonly #waiting = new Map<string, Member[]>();
+
+  constructor(deps: RunnerDeps<S>, loader: Loader<S>) {
+    this.#deps = deps;
+    this.#loader = loader;
+  }
+
+  /** Whether the answer was accepted; false when the mailbox has changed meanwhile. */
+  post(runId: string, answer: GivenAnswer): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const member: Member = { ...answer, accepted: resolve, refused: reject };
+    const waiting = this.#waiting.get(runId);
+    if (waiting !== undefined) waiting.push(member);
+    else {
+      const members = [member];
+      this.#waiting.set(runId, members);
+      void this.#work(runId, members);
+    }
+    return promise;
+  }
+
+  async #work(runId: string, waiting: Member[]): Promise<void> {
+    for (let chain: Chain | undefined; waiting.length > 0;) {
+      const members = waiting.splice(0);
+      try {
+        chain = await this.#together(runId, members, chain);
+      } catch (error) {
+        chain = undefined;
+        for (const { refused } of members) refused(error);
+      }
+    }
+    this.#waiting.delete(runId);
+  }
+
+  /** One post for all members that it can be for; the others are told to look again. */
+  async #together(
+    runId: string,
+    members: readonly Member[],
+    before: Chain | undefined,
+  ): Promise<Chain | undefined> {
+    const { graph, log } = this.#deps;
+    const loader = this.#loader;
+    const { epoch, graphId, found: first } = members[0]!;
+    const { found, versions, waits } = before ?? { found: first, versions: new Set(), waits: new Set() };
+    let taken: Member[] = [];
+    for (const member of members) {
+      const isNew = member.found.version === found.version || versions.has(member.found.version);
+      if (!isNew || member.epoch !== epoch || waits.has(member.waitId)) member.accepted(false);
+      else {
+        waits.add(member.waitId);
+        taken.push(member);
+      }
+    }
+    if (taken.length === 0) return before;
+    try {
+      const posted = await log.post(runId, epoch, found, async (mailbox) => {
+        // Another version of the code may check answers in another way; loading says what differs.
+        if (mailbox.graphVersion !== graph.version) await loader.load(runId, { state: false });
+        const { cancel, deadline = Infinity, owner, queue, wake = Infinity } = mailbox;
+        const late = taken.filter(({ at }) => cancel !== undefined || deadline <= at);
+        for (const { waitId, refused } of late) {
+          refused(cancel === undefined ? tooLate(runId, waitId) : cancelled(runId, waitId));
+        }
+        taken = taken.filter((member) => !late.includes(member));
+        if (taken.length === 0) throw new MailboxConflictError(runId);
+        const answers = taken.map(({ waitId, value, at }) => ({ waitId, value, at }));
+        return {
+          mailbox: {
+            ...mailbox,
+            answers: [...mailbox.answers, ...answers],
+            ...(owner === undefined && queue === undefined
+              ? { wake: Math.min(dueAtOnce(taken[0]!.at), wake) }
+              : {}),
+          },
+          closed: taken.map(({ waitId, openedAt, revision }) => {
+            return { runId, waitId, openedAt, reason: "answered", revision };
+          }),
+          graphId,
+        };
+      });
+      for (const { accepted } of taken) accepted(true);
+      versions.add(found.version);
+      return { found: posted, versions, waits };
+    } catch (error) {
+      if (!isSuperstepError(error, "MAILBOX_CONFLICT")) throw error;
+      for (const { accepted } of taken) accepted(false);
+      return undefined;
+    }
+  }
+}
