@@ -8,6 +8,7 @@ import {
   refOf,
 } from "../model/checkpoint.ts";
 import { type Grant, placeOf } from "../model/flow.ts";
+import { isOver } from "../model/run.ts";
 import { isOpen } from "../model/wait.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
@@ -149,7 +150,7 @@ export function mailboxAfter(
 ): Mailbox | undefined {
   if (!write.events.some(movesMailbox)) return undefined;
   const { owner, status, caller, deadline, updatedAt } = checkpoint.run;
-  const ended = status === "completed" || status === "cancelled";
+  const ended = isOver(status);
   const open = new Set<string>();
   for (const x of checkpoint.executions.values()) {
     for (const wait of x.waits.values()) {

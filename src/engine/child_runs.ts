@@ -4,7 +4,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { executionKey, type ExecutionRef, refOf } from "../model/checkpoint.ts";
 import type { TaskContext } from "../model/context.ts";
 import { rowsOf } from "../model/pages.ts";
-import type { RunCaller, RunRecord } from "../model/run.ts";
+import { isOver, type RunCaller, type RunRecord } from "../model/run.ts";
 import { sha256Hex } from "../runtime/hash.ts";
 import type { CatalogRow, Store } from "../store/store.ts";
 
@@ -80,7 +80,7 @@ export async function isAwaited<S>(log: CheckpointLog<S>, caller: RunCaller): Pr
     if (found === undefined || (caller.epoch ?? found.position.epoch) !== found.position.epoch) return false;
     if (found.mailbox.content.cancel !== undefined) return false;
     const { run: { status }, frontier, executions, nextStep } = found.checkpoint;
-    if (status === "completed" || status === "cancelled" || (caller.step ?? nextStep) !== nextStep) {
+    if (isOver(status) || (caller.step ?? nextStep) !== nextStep) {
       return false;
     }
     const { vertexId, item } = caller;

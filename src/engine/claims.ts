@@ -3,7 +3,7 @@ import { hasReturns } from "../checkpoint/mailbox.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
-import type { RunCaller } from "../model/run.ts";
+import { isOver, type RunCaller } from "../model/run.ts";
 import { Alarm } from "../runtime/alarm.ts";
 import type { Store } from "../store/store.ts";
 import { refusal, resumeAnswers } from "./answers.ts";
@@ -71,9 +71,9 @@ export class Claims<S> {
     const located = await this.located(settings, cursor.checkpoint.run.caller);
     const work = new ClaimedRun(this.#deps, located, owner, cursor);
     const { caller } = cursor.checkpoint.run;
-    const isOver = caller !== undefined && !await isAwaited(this.#deps.log, caller);
+    const unawaited = caller !== undefined && !await isAwaited(this.#deps.log, caller);
     const cancelled = { type: "cancelled", reason: NOT_AWAITED } as const;
-    const claimed = await work.claim({ facts: isOver ? [...facts, cancelled] : facts, ...former });
+    const claimed = await work.claim({ facts: unawaited ? [...facts, cancelled] : facts, ...former });
     return claimed ? work.begin() : undefined;
   }
 
@@ -257,7 +257,7 @@ export class Claims<S> {
     const { runtime, limits, log } = this.#deps;
     const cursor = await this.#loader.load(runId);
     const { run } = cursor.checkpoint;
-    if (run.status === "completed" || run.status === "cancelled") return undefined;
+    if (isOver(run.status)) return undefined;
     const { wake } = cursor.mailbox.content;
     // A run that is put off after a crash waits its time, also when somebody follows it.
     const now = runTime(runtime, run);

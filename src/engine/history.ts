@@ -6,7 +6,8 @@ import { evolve, firstCheckpoint } from "../checkpoint/evolve.ts";
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ArgumentError, CheckpointDecodeError, CheckpointNotFoundError } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
-import type { InterruptReason, Phase, Route, RunStatus } from "../model/run.ts";
+import { defined } from "../model/defined.ts";
+import { type InterruptReason, isOver, type Phase, type Route, type RunStatus } from "../model/run.ts";
 import type { Page, WaitRow } from "../store/store.ts";
 
 export type { RecordEvent };
@@ -123,7 +124,7 @@ export class HistoryFold<S> {
 
   /** Whether the run had ended with the record taken in last. */
   get isOver(): boolean {
-    return this.#shown?.status === "completed" || this.#shown?.status === "cancelled";
+    return this.#shown !== undefined && isOver(this.#shown.status);
   }
 
   /** The entry of the next record. */
@@ -149,15 +150,7 @@ export class HistoryFold<S> {
     const owner = !owned
       ? undefined
       : eventOf(events, "claimed")?.owner ?? this.#shown?.owner ?? (await this.#told(claimed)).owner;
-    return {
-      status,
-      ...(reason === undefined ? {} : { reason }),
-      phase,
-      step,
-      ...(owner === undefined ? {} : { owner }),
-      frontier,
-      routes,
-    };
+    return defined({ status, reason, phase, step, owner, frontier, routes });
   }
 
   /** What a record says of frontier and owner by itself. */
@@ -186,15 +179,7 @@ export class HistoryFold<S> {
 
 function shownOf({ run, phase, frontier, routes }: Checkpoint): Shown {
   const { status, reason, step, owner } = run;
-  return {
-    status,
-    ...(reason === undefined ? {} : { reason }),
-    phase,
-    step,
-    ...(owner === undefined ? {} : { owner }),
-    frontier,
-    routes,
-  };
+  return defined({ status, reason, phase, step, owner, frontier, routes });
 }
 
 function eventOf<T extends RecordEvent["type"]>(

@@ -10,6 +10,7 @@ import {
   ResumeTerminalError,
 } from "../errors.ts";
 import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
+import { isOver } from "../model/run.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { validateCheckpoint } from "./load.ts";
 
@@ -49,7 +50,7 @@ export class Loader<S> {
             await this.#difference(runId),
           );
         }
-        if (options.unfinished === true && (status === "completed" || status === "cancelled")) {
+        if (options.unfinished === true && isOver(status)) {
           throw new ResumeTerminalError(runId, status);
         }
       },

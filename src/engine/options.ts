@@ -1,4 +1,5 @@
 import { ArgumentError, BuildError } from "../errors.ts";
+import { defined } from "../model/defined.ts";
 import { type Duration, timeOf, toMs } from "../model/durations.ts";
 import type { Priority } from "../model/flow.ts";
 import { compareIds, isId } from "../model/ids.ts";
@@ -174,13 +175,7 @@ const LONGEST_REASON = 1_000;
 
 /** The part of some options that is about working on a run. */
 export function workOf({ concurrency, checkpointEvery, signal, drain, hooks }: WorkOptions): WorkOptions {
-  return {
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(checkpointEvery === undefined ? {} : { checkpointEvery }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(drain === undefined ? {} : { drain }),
-    ...(hooks === undefined ? {} : { hooks }),
-  };
+  return defined({ concurrency, checkpointEvery, signal, drain, hooks });
 }
 
 /** Work options with their defaults. */

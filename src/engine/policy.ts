@@ -2,8 +2,8 @@ import { canonical } from "../checkpoint/canonical.ts";
 import { sizeOf } from "../checkpoint/canonical_tag.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from "../errors.ts";
-import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
 import { defined } from "../model/defined.ts";
+import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
 import { MAX_TIME, toMs } from "../model/durations.ts";
 import type { FaultPhase, VertexFailure } from "../model/failure.ts";
 import { errorText } from "../model/texts.ts";
@@ -108,15 +108,7 @@ function recordOf(fault: Fault): { readonly failure: VertexFailure; readonly sta
 export function failureOf(fault: Fault): VertexFailure {
   const { error, attempt, phase, first } = fault;
   const { name, code, data } = described(error);
-  return {
-    name,
-    message: errorText(messageOf(error)),
-    ...(code === undefined ? {} : { code }),
-    attempt,
-    ...(data === undefined ? {} : { data }),
-    phase,
-    ...(first === undefined ? {} : { cause: first }),
-  };
+  return defined({ name, message: errorText(messageOf(error)), code, attempt, data, phase, cause: first });
 }
 
 function isRetryable(fault: Fault): boolean {

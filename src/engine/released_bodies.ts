@@ -10,6 +10,7 @@ import {
 import { ContextError, reasonOf } from "../errors.ts";
 import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
+import { isOver } from "../model/run.ts";
 import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
 import type { Attempt } from "./attempt.ts";
@@ -134,7 +135,7 @@ async function postReturn<S>(deps: RunnerDeps<S>, runId: string, posted: PostedR
     const cursor = await log.load(runId, { state: false });
     if (cursor === undefined || !isStillSuspended(cursor.checkpoint, posted)) return false;
     const { run } = cursor.checkpoint;
-    if (run.status === "completed" || run.status === "cancelled") return false;
+    if (isOver(run.status)) return false;
     const changed = await amend(
       deps,
       run,

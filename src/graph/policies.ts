@@ -6,6 +6,7 @@ import type {
   RetryPolicy,
   TimeoutPolicy,
 } from "../model/definition.ts";
+import { defined } from "../model/defined.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import { END } from "../model/ids.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
@@ -128,11 +129,7 @@ function compileHandler<S>(entry: ErrorHandler<S>, refuse: Refuse): ErrorHandler
   if (record !== undefined && typeof record !== "function") {
     throw refuse(`the error handler to ${route} has the record ${shown(record)}; give a function`);
   }
-  return Object.freeze({
-    route,
-    ...(match === undefined ? {} : { match }),
-    ...(record === undefined ? {} : { record }),
-  });
+  return Object.freeze(defined({ route, match, record }));
 }
 
 /** The declared waits by name. */

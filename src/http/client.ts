@@ -12,6 +12,7 @@
  */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { hc } from "hono/client";
+import { isOver } from "../model/run.ts";
 import type { AppType } from "./contract.ts";
 import type { Checkpoint, ErrorBody, Issue } from "./wire.ts";
 
@@ -170,7 +171,7 @@ export async function* events(
         if (checkpoint.revision < from) continue;
         from = checkpoint.revision + 1;
         yield checkpoint;
-        if (checkpoint.status === "completed" || checkpoint.status === "cancelled") return;
+        if (isOver(checkpoint.status)) return;
       }
     } catch (error) {
       if (signal?.aborted) return;

@@ -42,6 +42,12 @@ type Query<Fields> = { query?: Fields };
 /** @internal */
 type Headers<Fields> = { header?: Fields };
 
+/** @internal */
+type Events =
+  & Run
+  & Query<{ from_revision?: string | undefined }>
+  & Headers<{ "last-event-id"?: string | undefined }>;
+
 /** The routes of an app with what they take and answer: what the typed client is made of. */
 export type Routes = {
   "/v1/openapi.json": { $get: Call<Nothing, { 200: Record<string, unknown> }> };
@@ -97,31 +103,9 @@ export type Routes = {
   };
   "/v1/runs/:run_id/events": {
     $get:
-      | Call<
-        & Run
-        & Query<{ from_revision?: string | undefined }>
-        & Headers<{ "last-event-id"?: string | undefined }>,
-        Nothing,
-        404 | 409
-      >
-      | {
-        input:
-          & Run
-          & Query<{ from_revision?: string | undefined }>
-          & Headers<{ "last-event-id"?: string | undefined }>;
-        output: string;
-        outputFormat: string;
-        status: 200;
-      }
-      | {
-        input:
-          & Run
-          & Query<{ from_revision?: string | undefined }>
-          & Headers<{ "last-event-id"?: string | undefined }>;
-        output: Nothing;
-        outputFormat: string;
-        status: 204;
-      };
+      | Call<Events, Nothing, 404 | 409>
+      | { input: Events; output: string; outputFormat: string; status: 200 }
+      | { input: Events; output: Nothing; outputFormat: string; status: 204 };
   };
   "/v1/runs/:run_id/resume": {
     $post: Call<Run & Json<requests.ResumeRequest>, { 202: wire.RunRef }, 404 | 409 | 422 | BodyFault>;

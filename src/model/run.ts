@@ -4,6 +4,11 @@ import { END } from "./ids.ts";
 /** Where a run stands. There is no "failed": a failed vertex leaves the run `interrupted`, ready to be resumed. */
 export type RunStatus = "running" | "completed" | "interrupted" | "cancelled";
 
+/** Whether a run of this status does nothing any more. */
+export function isOver(status: RunStatus): status is "completed" | "cancelled" {
+  return status === "completed" || status === "cancelled";
+}
+
 /**
  * Why a run is `interrupted`; the first that holds: `halted` (a run-level fault), `errored` (a failed vertex),
  * `awaiting` (a person or an event), `sleeping` (only timers and backoff).

@@ -9,6 +9,7 @@ import {
 import { nameOf } from "../decorators/annotation.ts";
 import { BuildError } from "../errors.ts";
 import type { VertexBase } from "../graph/mod.ts";
+import { defined } from "../model/defined.ts";
 import type { RetryPolicy, TimeoutPolicy } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 
@@ -27,11 +28,7 @@ export function policiesOf<S>(cls: AnyClass, graph: AnyClass): Policies<S> {
   const timeout = single<Duration | TimeoutPolicy>("@Timeout", cls, graph, records.timeout);
   // A handler without a graph is typed by its own annotation, one with this graph by the graph's state.
   const onError = nearest("@OnError", cls, graph, records.onError) as unknown as VertexBase<S>["onError"];
-  return {
-    ...(retry === undefined ? {} : { retry }),
-    ...(timeout === undefined ? {} : { timeout }),
-    ...(onError === undefined ? {} : { onError }),
-  };
+  return defined({ retry, timeout, onError });
 }
 
 type ListKey<P> = Parameters<typeof readOwn<readonly PolicyRecord<P>[]>>[1];

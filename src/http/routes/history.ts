@@ -5,6 +5,7 @@ import { EventsQuery, HistoryQuery, LastEventId, limitOf } from "../requests.ts"
 import { HistoryPage, RunId } from "../schemas.ts";
 import { eventStream } from "../stream.ts";
 import { toJson } from "../../model/json.ts";
+import { isOver } from "../../model/run.ts";
 import { checkpointOf } from "../views.ts";
 import type * as wire from "../wire.ts";
 
@@ -84,7 +85,7 @@ export function historyRoutes(api: Api) {
           }],
         });
       }
-      const over = run.status === "completed" || run.status === "cancelled";
+      const over = isOver(run.status);
       if (over && from > run.revision) return c.body(null, 204);
       const headers = {
         "Content-Type": "text/event-stream",

@@ -1,3 +1,4 @@
+import { isOver } from "../../model/run.ts";
 import { bodyOf } from "../client.ts";
 import type { Checkpoint, RunBody } from "../wire.ts";
 import { difference } from "./difference.ts";
@@ -51,7 +52,7 @@ ${"state" in run ? states(before, run) : NOTHING}</section>
 ${await visit.drawings.draw(graph, run.vertices)}
 <h2 id="fork">Fork</h2>
 ${alert(refused?.problem)}${
-      run.status === "completed" || run.status === "cancelled"
+      isOver(run.status)
         ? markup`<p class="quiet">The run is over at this revision: fork it from an earlier one.</p>`
         : forkForm(visit, run, revision, refused)
     }</section>

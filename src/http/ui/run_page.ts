@@ -1,4 +1,5 @@
 import { span } from "../../model/amounts.ts";
+import { isOver } from "../../model/run.ts";
 import { bodyOf, ResponseError } from "../client.ts";
 import type { RunBody } from "../wire.ts";
 import { graphLink, graphOf, shortVersion } from "./graph.ts";
@@ -40,7 +41,7 @@ export async function runPage(
   return page(visit, {
     title: `Run ${runId}`,
     section: "runs",
-    ...(isOver(run) ? {} : { events }),
+    ...(isOver(run.status) ? {} : { events }),
     main: markup`<div class="heading"><h1>${runId}</h1><p role="status" id="status" data-live>${
       badge(run)
     }</p></div>
@@ -54,7 +55,7 @@ ${live("vertices", vertexTable(graph, run, history.records))}
 ${live("faults", ...faults(run))}
 ${live("waits", waits.length === 0 ? NOTHING : markup`<h2>Waits</h2>${waits}`)}
 ${live("state", "state" in run ? markup`<h2>State</h2>${valueBlock(run.state, "State")}` : NOTHING)}
-${live("actions", isOver(run) ? NOTHING : actions(visit, run))}
+${live("actions", isOver(run.status) ? NOTHING : actions(visit, run))}
 </section>
 </div>
 <section aria-labelledby="timeline-head"><h2 id="timeline-head">Timeline</h2>
@@ -88,14 +89,10 @@ async function foreignPage(
     main: markup`<div class="heading"><h1>${runId}</h1><p>${last === undefined ? "" : badge(last)}</p></div>
 ${notice(done)}
 <p>It is of a version of its graph that is not served here: its state and its waits are shown where that is served.</p>
-${last === undefined || isOver(last) ? NOTHING : cancelForm(visit, runId)}
+${last === undefined || isOver(last.status) ? NOTHING : cancelForm(visit, runId)}
 <h2>Timeline</h2>
 ${timeline(visit, runId, history)}`,
   });
-}
-
-function isOver({ status }: Pick<RunBody, "status">): boolean {
-  return status === "completed" || status === "cancelled";
 }
 
 function runFacts(visit: PageContext, { run, due }: RunBody): Html {
