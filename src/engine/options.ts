@@ -7,6 +7,7 @@ import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { callingRunOf, isCalledTag } from "./child_runs.ts";
 import type { RunSettings } from "./runner_deps.ts";
+import { queryProblem } from "../store/limits.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */
@@ -196,3 +197,9 @@ export function settingsOf(
 }
 
 const DEFAULT_CONCURRENCY = 64;
+
+/** Refuses a query with texts that no row has, whichever store it is for. */
+export function checkedQuery(op: string, query: object): void {
+  const problem = queryProblem(query);
+  if (problem !== undefined) throw new ArgumentError(op, problem);
+}

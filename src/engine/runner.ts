@@ -29,6 +29,7 @@ import { type PurgeQuery, purgeRuns } from "./operations/purge.ts";
 import { updateRun } from "./operations/update.ts";
 import {
   type AnswerOptions,
+  checkedQuery,
   checkedRunId,
   type GetOptions,
   positive,
@@ -339,12 +340,14 @@ export class Runner<S, I = unknown> {
   /** Runs of this graph, newest created first, each with what becomes of it where it is not over. */
   async list(query: RunQuery = {}): Promise<Page<RunRow>> {
     checkOptions("list", query);
+    checkedQuery("list", query);
     const { graph, runtime } = this.#deps;
     return await listRuns(this.#store, { ...query, graphId: graph.id }, runtime.now());
   }
 
   /** Open waits of this graph's runs, oldest opened first; each with what becomes of its run. */
   async waits(query: Omit<WaitQuery, "graphId"> = {}): Promise<Page<InboxEntry>> {
+    checkedQuery("waits", query);
     const { graph, runtime } = this.#deps;
     const page = await this.#store.waits({ ...query, graphId: graph.id });
     return await withActivity(this.#store, inboxOf(page), runtime.now());

@@ -21,6 +21,12 @@ const utf8 = new TextEncoder();
 
 /** Refuses a text that cannot be part of a key. */
 export function checkKeyText(op: string, what: string, value: string): void {
+  const problem = keyTextProblem(value);
+  if (problem !== undefined) throw new StoreError(op, `the ${what} ${problem}`);
+}
+
+/** Why a text cannot be part of a key, and what to do. */
+export function keyTextProblem(value: unknown): string | undefined {
   const problem = typeof value !== "string"
     ? `is ${typeof value}, not a text`
     : value === ""
@@ -32,12 +38,23 @@ export function checkKeyText(op: string, what: string, value: string): void {
     : value.length * 3 > MAX_KEY_TEXT && utf8.encode(value).length > MAX_KEY_TEXT
     ? `takes more than ${MAX_KEY_TEXT} bytes`
     : undefined;
-  if (problem !== undefined) {
-    throw new StoreError(
-      op,
-      `the ${what} ${JSON.stringify(value)?.slice(0, 80)} ${problem}; give it another one`,
-    );
+  return problem && `${JSON.stringify(value)?.slice(0, 80)} ${problem}; give it another one`;
+}
+
+/** Refuses a query that no row could match, since no key holds such a text. */
+export function checkQuery(op: string, query: object): void {
+  const problem = queryProblem(query);
+  if (problem !== undefined) throw new StoreError(op, problem);
+}
+
+/** What is wrong with the texts of a query, all but the cursor. */
+export function queryProblem(query: object): string | undefined {
+  for (const [field, value] of Object.entries(query)) {
+    if (field === "cursor" || field === "limit" || value === undefined) continue;
+    const problem = keyTextProblem(value);
+    if (problem !== undefined) return `the field ${field} of the query ${problem}`;
   }
+  return undefined;
 }
 
 /** Refuses an append that a store could not hold; the run id is checked by its caller. */

@@ -1,4 +1,5 @@
 import { StoreError } from "../errors.ts";
+import { checkQuery } from "./limits.ts";
 import type { CatalogQuery, CatalogRow, PageQuery, WaitQuery, WaitRow } from "./store.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -22,6 +23,7 @@ export function cursorAt(place: Place): string {
 
 /** The place that the page of `query` begins after, which has `ids` ids; `undefined` for the first page. */
 export function placeOf(op: string, query: PageQuery, ids: number): Place | undefined {
+  checkQuery(op, query);
   if (query.cursor === undefined) return undefined;
   const place = parsePlace(query.cursor);
   if (place === undefined || place.length !== ids + 1) {

@@ -180,9 +180,14 @@ function runnersOf(
 ): ReadonlyMap<string, ServedRunner> {
   const { runners = [], workflows = [] } = options;
   const served = new Map<string, ServedRunner>();
-  const compiled = workflows.map((workflow) =>
-    compile(workflow, { ...options.compile, store, runtime, logger })
-  );
+  const compiled = workflows.map((workflow, i) => {
+    const isRunner = typeof workflow === "object" &&
+      typeof (workflow as Partial<ServedRunner>)?.graph === "object";
+    if (isRunner) {
+      throw new ArgumentError("serve", `workflows[${i}] is a runner; give it as \`runners: [runner]\``);
+    }
+    return compile(workflow, { ...options.compile, store, runtime, logger });
+  });
   for (const runner of [...runners, ...compiled]) {
     const { id: graphId, version: graphVersion } = runner.graph;
     const key = keyText({ graphId, graphVersion });

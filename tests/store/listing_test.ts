@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { compile, type RunQuery } from "../../mod.ts";
 import type { CatalogQuery, WaitQuery } from "../../src/store/store.ts";
-import { catalogRow, type OpenedStore, push, waitRow } from "../../src/testing/store_suite/support.ts";
+import {
+  catalogRow,
+  type OpenedStore,
+  push,
+  rejects,
+  waitRow,
+} from "../../src/testing/store_suite/support.ts";
+import { graphOf } from "../support/graphs.ts";
 import { openDenoKv, openMemory } from "../support/stores.ts";
 
 const STORES: Readonly<Record<string, () => Promise<OpenedStore>>> = {
@@ -96,6 +104,28 @@ for (const [name, open] of Object.entries(STORES)) {
             wanted.map((w) => ["run-1", w]),
           );
           assert.equal(found.length, Math.ceil(wanted.length / limit), `limit ${limit}`);
+        }
+      }
+    } finally {
+      await cleanup();
+    }
+  });
+}
+
+for (const [name, open] of Object.entries(STORES)) {
+  test(`texts of a query that no row can have are refused alike, on ${name} (FT-F13, S6)`, async () => {
+    const { store, cleanup } = await open();
+    try {
+      const graph = graphOf({ vertices: { a: {} } });
+      const runner = compile(graph, { store });
+      for (const bad of ["x".repeat(5_000), "", "a\0b", "\ud800"]) {
+        for (const field of ["graphId", "status", "reason", "tag"] as const) {
+          await rejects(store.list({ [field]: bad }), "STORE");
+          if (field !== "graphId") await rejects(runner.list({ [field]: bad } as RunQuery), "ARGUMENT");
+        }
+        for (const field of ["graphId", "runId", "name"] as const) {
+          await rejects(store.waits({ [field]: bad }), "STORE");
+          if (field !== "graphId") await rejects(runner.waits({ [field]: bad }), "ARGUMENT");
         }
       }
     } finally {

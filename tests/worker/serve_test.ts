@@ -375,3 +375,12 @@ test("a run that stays due although there is nothing to do with it is looked at 
   assert.ok(claims >= 30 && claims <= 80, `${claims} claims in a minute`);
   await lab.clock.drive(worker.stop());
 });
+
+test("a runner among the workflows is refused in words that say where it belongs (FT-F13)", async () => {
+  const store = memoryStore();
+  const runner = compile(asking, { store });
+  await assert.rejects(
+    serve({ store, workflows: [runner as never] }),
+    { code: "ARGUMENT", message: /workflows\[0\] is a runner; give it as `runners: \[runner\]`/ },
+  );
+});
