@@ -7,7 +7,7 @@ import type { RunCaller } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { callingRunOf, isCalledTag } from "./child_runs.ts";
 import type { RunSettings } from "./runner_deps.ts";
-import { queryProblem } from "../store/limits.ts";
+import { queryProblem } from "../model/key_texts.ts";
 import { type Hooks, hooksOf, type Logger } from "./events.ts";
 
 /** Options of `start` and `run`. */

@@ -1,7 +1,7 @@
 import type { Runtime, Timer } from "../runtime/runtime.ts";
 import { perObject } from "../runtime/per_object.ts";
 import type { Store } from "../store/store.ts";
-import { isLayoutFault, isSuperstepError, OwnershipLostError } from "../errors.ts";
+import { isStoreOver, isSuperstepError, OwnershipLostError } from "../errors.ts";
 import { BEAT_MS, LEASE_MS, OwnerWatch, type OwnOwners } from "./owner_watch.ts";
 
 /**
@@ -152,7 +152,7 @@ export class Owner {
     try {
       alive = await this.#store.owners.beat(this.id);
     } catch (error) {
-      if (isLayoutFault(error)) this.#lose(error);
+      if (isStoreOver(error)) this.#lose(error);
       throw error;
     }
     if (!alive) {

@@ -97,22 +97,31 @@ export class StoreError extends SuperstepError {
   static readonly errorName: string = "StoreError";
   /** The stable code. */
   override readonly code = "STORE";
-  /** `op`: the call of the store that failed; `layout`: that of the data, where this version of superstep has none such. */
+  /**
+   * `op`: the call of the store that failed; `layout`: that of the data, where this version of superstep has none such;
+   * `lost`: the data are no longer where they were opened.
+   */
   constructor(
     readonly op: string,
     problem: string,
-    options: ErrorOptions & { readonly runId?: string; readonly layout?: number } = {},
+    options: ErrorOptions & { readonly runId?: string; readonly layout?: number; readonly lost?: true } = {},
   ) {
-    const { runId, layout } = options;
+    const { runId, layout, lost } = options;
     super(
       `superstep: store ${op} failed${runId ? ` for run ${runId}` : ""}: ${problem}`,
-      { op, problem, ...(runId ? { runId } : {}), ...(layout === undefined ? {} : { layout }) },
+      {
+        op,
+        problem,
+        ...(runId ? { runId } : {}),
+        ...(layout === undefined ? {} : { layout }),
+        ...(lost ? { lost } : {}),
+      },
       options,
     );
   }
 }
 
-/** Whether a store was changed by a newer version of superstep, so that this process can do nothing more with it. */
-export function isLayoutFault(error: unknown): boolean {
-  return isSuperstepError(error, "STORE") && error.fields["layout"] !== undefined;
+/** Whether this process can do nothing more with a store: a newer version of superstep changed it, or its data are gone. */
+export function isStoreOver(error: unknown): boolean {
+  return isSuperstepError(error, "STORE") && (error.fields["layout"] ?? error.fields["lost"]) !== undefined;
 }

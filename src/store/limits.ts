@@ -1,3 +1,4 @@
+import { keyTextProblem, queryProblem } from "../model/key_texts.ts";
 import { StoreError } from "../errors.ts";
 import type {
   AppendEntry,
@@ -14,10 +15,7 @@ import type {
  * What every store refuses, so that a run that works on one works on all. A text of a key takes at most 512 bytes and
  * a key has at most three of them, which keeps every key below the 2 KiB of Deno KV.
  */
-const MAX_KEY_TEXT = 512;
 const MAX_TAGS = 64;
-
-const utf8 = new TextEncoder();
 
 /** Refuses a text that cannot be part of a key. */
 export function checkKeyText(op: string, what: string, value: string): void {
@@ -25,36 +23,10 @@ export function checkKeyText(op: string, what: string, value: string): void {
   if (problem !== undefined) throw new StoreError(op, `the ${what} ${problem}`);
 }
 
-/** Why a text cannot be part of a key, and what to do. */
-export function keyTextProblem(value: unknown): string | undefined {
-  const problem = typeof value !== "string"
-    ? `is ${typeof value}, not a text`
-    : value === ""
-    ? "is empty"
-    : !value.isWellFormed()
-    ? "holds a lone surrogate"
-    : value.includes("\0")
-    ? "holds a NUL"
-    : value.length * 3 > MAX_KEY_TEXT && utf8.encode(value).length > MAX_KEY_TEXT
-    ? `takes more than ${MAX_KEY_TEXT} bytes`
-    : undefined;
-  return problem && `${JSON.stringify(value)?.slice(0, 80)} ${problem}; give it another one`;
-}
-
 /** Refuses a query that no row could match, since no key holds such a text. */
 export function checkQuery(op: string, query: object): void {
   const problem = queryProblem(query);
   if (problem !== undefined) throw new StoreError(op, problem);
-}
-
-/** What is wrong with the texts of a query, all but the cursor. */
-export function queryProblem(query: object): string | undefined {
-  for (const [field, value] of Object.entries(query)) {
-    if (field === "cursor" || field === "limit" || value === undefined) continue;
-    const problem = keyTextProblem(value);
-    if (problem !== undefined) return `the field ${field} of the query ${problem}`;
-  }
-  return undefined;
 }
 
 /** Refuses an append that a store could not hold; the run id is checked by its caller. */

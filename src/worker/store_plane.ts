@@ -1,7 +1,7 @@
 import type { Logger } from "../engine/events.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { LAST_AT_ONCE, postpone } from "../engine/wakes.ts";
-import { ArgumentError, ControlPlaneClosedError, isLayoutFault, reasonOf } from "../errors.ts";
+import { ArgumentError, ControlPlaneClosedError, isStoreOver, reasonOf } from "../errors.ts";
 import { type Duration, toMs } from "../model/durations.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system.ts";
@@ -115,7 +115,7 @@ class StorePlane implements ControlPlane {
           }
         } catch (error) {
           if (signal?.aborted) return;
-          if (isLayoutFault(error)) throw error;
+          if (isStoreOver(error)) throw error;
           next = pause(STORE_FAULTS, ++faults, this.#runtime.random());
           this.#logger?.warn(`superstep: the store cannot tell which runs are due: ${reasonOf(error)}`, {});
         }

@@ -1,6 +1,6 @@
 import type { Hooks, Logger } from "../engine/events.ts";
 import { span, type SubmitOptions, type WorkOptions } from "../engine/options.ts";
-import { isLayoutFault, isSuperstepError, reasonOf } from "../errors.ts";
+import { isStoreOver, isSuperstepError, reasonOf } from "../errors.ts";
 import type { CompiledSchedule } from "../model/definition.ts";
 import type { CompiledFlow } from "../model/flow.ts";
 import type { Duration } from "../model/durations.ts";
@@ -222,10 +222,10 @@ export class WorkerLoops implements Worker {
     await this.#settle(delivery, done);
   }
 
-  /** Stops, and says why, when the data were changed by a newer version of superstep. */
+  /** Stops, and says why, when nothing more can be done with the store. */
   #isOver(error: unknown): boolean {
     const cause = isSuperstepError(error, "OWNERSHIP_LOST") ? error.cause : error;
-    if (!isLayoutFault(cause)) return false;
+    if (!isStoreOver(cause)) return false;
     if (!this.#intake.signal.aborted) {
       this.#parts.logger.warn(`superstep: the worker stops: ${reasonOf(cause)}`, {});
       void this.stop(0);

@@ -15,6 +15,7 @@ import {
   waitRow,
 } from "../../src/testing/store_suite/support.ts";
 import { allEntries } from "../support/kv_faults.ts";
+import { withFaults } from "../support/kv_faults.ts";
 import { temporaryFolder } from "../support/stores.ts";
 
 /** A run of each kind of row, on a file that is then tampered with. */
@@ -113,7 +114,7 @@ test("a file that cannot be opened yields no store but a StoreError of open (STR
   const folder = await temporaryFolder();
   try {
     const error = await rejects(denoKv(`${folder.path}/no/such/folder/store.db`), "STORE", { op: "open" });
-    assert.match(error.message, /cannot be opened; check that its folder exists/);
+    assert.match(error.message, /cannot be opened: the folder of the file does not exist/);
     assert.ok(error.cause !== undefined);
   } finally {
     await folder.remove();
@@ -138,10 +139,41 @@ test("a system without a native build of @deno/kv is told what else there is (S3
 
 test("a locked file and one of another kind are told apart, without the driver's words (S3)", () => {
   const locked = openFault("x.db", new Error("database is locked\n\nCaused by:\n Error code 5"));
-  assert.match(locked.message, /"x\.db" is locked by another program; close/);
+  assert.match(locked.message, /"x\.db" cannot be opened: it is locked by another program; close/);
   const foreign = openFault("x.db", new Error("file is not a database\n\nStack backtrace:\n 0: <unknown>"));
-  assert.match(foreign.message, /"x\.db" is no Deno KV file/);
+  assert.match(foreign.message, /"x\.db" cannot be opened: it is no Deno KV file/);
   for (const { message } of [locked, foreign]) assert.doesNotMatch(message, /Error code|backtrace/);
+});
+
+test("a driver's reasons are told in words, with what to do, when a file is opened and in a call (FT-F7)", async () => {
+  const said: Readonly<Record<string, RegExp>> = {
+    "database or disk is full: Error code 13: Insertion failed": /the disk is full; make room/,
+    "ENOSPC: no space left on device, write": /the disk is full; make room/,
+    "attempt to write a readonly database: Error code 8": /read-only; let this process write/,
+    "Permission denied (os error 13)": /may not read and write/,
+    "disk I/O error: Error code 10": /the disk fails, or is gone/,
+    "database disk image is malformed": /a damaged one; give another path, or restore it/,
+    "something new": /see the cause/,
+  };
+  for (const [words, reason] of Object.entries(said)) {
+    const cause = new Error(words);
+    const { message } = openFault("x.db", cause);
+    assert.match(message, reason);
+    assert.ok(!message.includes(words));
+  }
+  await withFaults(async ({ store, faults }) => {
+    faults.commit = () => Promise.reject(new Error("database or disk is full"));
+    const error = await rejects(store.owners.register("me"), "STORE");
+    assert.match(error.message, /the driver failed 16 times: the disk is full; make room on it/);
+    delete faults.commit;
+    faults.read = () => {
+      throw new Error("disk I/O error");
+    };
+    assert.match(
+      (await rejects(store.tail("run"), "STORE")).message,
+      /could not read: the disk fails, or is gone/,
+    );
+  });
 });
 
 test("fewer checks than an append needs are refused when the store is opened (S3)", async () => {

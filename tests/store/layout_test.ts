@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compile, GraphBuilder } from "../../mod.ts";
-import { isLayoutFault } from "../../src/errors.ts";
+import { isStoreOver } from "../../src/errors.ts";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { openDriver } from "../../src/store/deno_kv/driver.ts";
 import { frame } from "../../src/store/deno_kv/frame.ts";
@@ -61,7 +61,7 @@ test("a file of a newer layout is not opened, in words that say what to do (S3)"
     await raise(raw);
     const fault = await rejects(denoKv(path), "STORE", { op: "open", layout: 2 });
     assert.match(fault.message, /layout 2, this version .* layout 1; stop this process, and start it with/);
-    assert.ok(isLayoutFault(fault));
+    assert.ok(isStoreOver(fault));
   });
 });
 
@@ -112,7 +112,7 @@ test("a worker whose beat finds a newer layout loses its runs, says why and stop
     await raise(raw);
     await clock.advance("6s");
     assert.equal((reason as { readonly code?: string }).code, "OWNERSHIP_LOST");
-    assert.ok(isLayoutFault((reason as Error).cause));
+    assert.ok(isStoreOver((reason as Error).cause));
     await clock.drive(worker.stopped);
     assert.equal(
       told.filter((message) => /the worker stops: .*layout 2/.test(message)).length,

@@ -1,5 +1,6 @@
 import { messageOf, StoreError } from "../../errors.ts";
 import { host, nativeOpenKv } from "../../runtime/host.ts";
+import { reasonInWords } from "./reasons.ts";
 
 /** A part of a key. Numbers sort after texts and `true` after both, which ends a range. */
 export type KeyPart = string | number | boolean;
@@ -102,14 +103,9 @@ async function opening<T>(path: string, kv: Promise<T>): Promise<T> {
 /** The error of a file that could not be opened. */
 export function openFault(path: string, cause: unknown): StoreError {
   const reasons = messageOf(cause) + (cause instanceof Error ? messageOf(cause.cause) : "");
-  const file = `the file ${JSON.stringify(path)}`;
   const problem = /napi|native binding|unsupported (os|architecture)/i.test(reasons)
     ? "@deno/kv has no native build for this system (musl and some arm64 systems lack one); " +
       "run on Deno, on a glibc image, or use memoryStore() or another store"
-    : /database is locked|SQLITE_BUSY/i.test(reasons)
-    ? `${file} is locked by another program; close that program, or try again`
-    : /not a database|malformed/i.test(reasons)
-    ? `${file} is no Deno KV file, or a damaged one; give another path`
-    : `${file} cannot be opened; check that its folder exists and can be written`;
+    : `the file ${JSON.stringify(path)} cannot be opened: ${reasonInWords(cause) ?? "see the cause"}`;
   return new StoreError("open", problem, { cause });
 }

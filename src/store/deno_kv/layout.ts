@@ -47,9 +47,9 @@ export class LayoutMark {
     if (layout !== LAYOUT) {
       throw this.#session.end(
         call,
-        Number(layout),
         `the file has layout ${layout}, this version of superstep reads and writes layout ${LAYOUT}; ` +
           "stop this process, and start it with the version of superstep that changed the file, or a newer one",
+        { layout: Number(layout) },
       );
     }
     this.#versionstamp = entry.versionstamp;

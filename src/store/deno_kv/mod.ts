@@ -19,6 +19,7 @@ import { kvOwners } from "./owners.ts";
 import { finishPurges, purge } from "./purge.ts";
 import { inspect, parts, range, type Readers, tail, wait } from "./read.ts";
 import { Mailboxes } from "./run_state.ts";
+import { SameFile } from "./same_file.ts";
 import { type CommitEvent, Session } from "./session.ts";
 import { sweepStaging } from "./stage.ts";
 import { trim } from "./trim.ts";
@@ -94,7 +95,13 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
   if (!Number.isSafeInteger(maxChecks) || maxChecks < PACKAGE_CHECKS) {
     throw new StoreError("open", `maxChecks is ${maxChecks}; an append needs up to ${PACKAGE_CHECKS}`);
   }
-  const session = new Session(opened.kv, { runtime, lockDeadline, maxChecks, onCommit: options.onCommit });
+  const session = new Session(opened.kv, {
+    runtime,
+    lockDeadline,
+    maxChecks,
+    file: options.kv === undefined ? await SameFile.of(path) : undefined,
+    onCommit: options.onCommit,
+  });
   const layout = new LayoutMark(session);
   await session.run("open", undefined, undefined, (call) => layout.open(call)).catch((error) => {
     session.close();

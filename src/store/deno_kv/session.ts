@@ -7,6 +7,8 @@ import type { Key, KvDriver, KvEntry } from "./driver.ts";
 import { ValueFault } from "./frame.ts";
 import { GroupCommit } from "./group_commit.ts";
 import type { Check, Op, Outcome } from "./op.ts";
+import { reasonInWords } from "./reasons.ts";
+import type { SameFile } from "./same_file.ts";
 
 /** A commit, as a fault seam sees it: the `n`-th of this handle, about to be made or made. */
 export interface CommitEvent {
@@ -58,7 +60,18 @@ export interface SessionOptions {
   readonly runtime: Runtime;
   readonly lockDeadline: number;
   readonly maxChecks: number;
+  /** The file, where there is one. */
+  readonly file?: SameFile | undefined;
   readonly onCommit?: ((event: CommitEvent) => void | Promise<void>) | undefined;
+}
+
+/** Calls that a process at work makes every few seconds: the file is looked at before them. */
+const WATCHING: ReadonlySet<string> = new Set(["register", "beat", "wakes"]);
+
+/** Why a handle is used no more, as the fields of its errors tell it. */
+export interface StoreEnd {
+  readonly layout?: number;
+  readonly lost?: true;
 }
 
 /** Bytes that were there a moment ago: a purge or a newer version removed them while they were read. */
@@ -79,7 +92,7 @@ export class Session {
   readonly #group: GroupCommit;
   #commits = 0;
   #closed = false;
-  #over: { readonly layout: number; readonly problem: string } | undefined;
+  #over: { readonly problem: string; readonly fields: StoreEnd } | undefined;
 
   constructor(kv: KvDriver, options: SessionOptions) {
     this.#kv = kv;
@@ -106,11 +119,17 @@ export class Session {
     const call = { op, runId, signal: options?.signal, until: runtime.elapsed() + lockDeadline };
     this.#check(call);
     if (runId !== undefined) checkKeyText(op, "run id", runId);
+    if (WATCHING.has(op)) await this.#checkFile(call);
     try {
       return await work(call);
     } catch (error) {
       throw error instanceof ValueFault ? this.#fault(call, error.message, error) : error;
     }
+  }
+
+  async #checkFile(call: Call): Promise<void> {
+    const problem = await this.#options.file?.problem();
+    if (problem !== undefined) throw this.end(call, problem, { lost: true });
   }
 
   async get(call: Call, key: Key): Promise<KvEntry> {
@@ -227,10 +246,10 @@ export class Session {
     }
   }
 
-  /** From now on nothing is read or written: the file is one of a layout that is not known here. */
-  end({ op }: Call, layout: number, problem: string): StoreError {
-    this.#over = { layout, problem };
-    return new StoreError(op, problem, { layout });
+  /** From now on nothing is read or written: the file is not, or no longer, one that this handle may be used for. */
+  end({ op }: Call, problem: string, fields: StoreEnd): StoreError {
+    this.#over = { problem, fields };
+    return new StoreError(op, problem, fields);
   }
 
   close(): void {
@@ -255,7 +274,13 @@ export class Session {
       try {
         return await read();
       } catch (error) {
-        if (!isLocked(error)) throw this.#fault(call, "the driver could not read (see the cause)", error);
+        if (!isLocked(error)) {
+          throw this.#fault(
+            call,
+            `the driver could not read: ${reasonInWords(error) ?? "see the cause"}`,
+            error,
+          );
+        }
         await this.#patience(call, tries, error);
       }
     }
@@ -263,7 +288,7 @@ export class Session {
 
   #check(call: Call): void {
     if (this.#closed) throw this.#fault(call, "the store is closed");
-    if (this.#over !== undefined) throw this.end(call, this.#over.layout, this.#over.problem);
+    if (this.#over !== undefined) throw this.end(call, this.#over.problem, this.#over.fields);
     if (call.signal !== undefined) checkSignal(call.op, { signal: call.signal }, call.runId);
   }
 
@@ -278,7 +303,9 @@ export class Session {
           ? `other processes kept the file busy for ${this.#options.lockDeadline} ms; use fewer of them or raise lockDeadline`
           : error === undefined
           ? `the store refused ${tries + 1} times although nothing stands against it`
-          : `the driver failed ${tries + 1} times (see the cause); the outcome is not known`,
+          : `the driver failed ${tries + 1} times: ${
+            reasonInWords(error) ?? "see the cause"
+          }; the outcome is not known`,
         error,
       );
     }
