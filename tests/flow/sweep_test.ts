@@ -1,3 +1,4 @@
+// Runs on deno by default: limits are decided by the cells of a store, which no runtime changes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileFlow } from "../../src/graph/flow.ts";
