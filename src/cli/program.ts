@@ -12,6 +12,7 @@ import { addPurge } from "./commands/purge.ts";
 import { addResume } from "./commands/resume.ts";
 import { addRetain } from "./commands/retain.ts";
 import { addRun } from "./commands/run.ts";
+import { addSchedules } from "./commands/schedules.ts";
 import { addServe } from "./commands/serve.ts";
 import { addUpdate } from "./commands/update.ts";
 import { addWaits } from "./commands/waits.ts";
@@ -48,6 +49,7 @@ const COMMANDS = [
   addRetain,
   addServe,
   addWorkers,
+  addSchedules,
 ];
 
 /** Runs the command line and answers the exit code. */

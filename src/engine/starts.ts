@@ -1,5 +1,7 @@
 import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RevisionConflictError } from "../errors.ts";
+import { defined } from "../model/defined.ts";
+import type { CellChange } from "../store/store.ts";
 import type { Claims } from "./claims.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { hooksOf } from "./events.ts";
@@ -14,6 +16,9 @@ import { moment, settingsOf, type StartOptions, type SubmitOptions } from "./opt
 import { prepareRun, sameRun } from "./prepare_run.ts";
 import type { RunResult } from "./result.ts";
 import { ClaimedRun } from "./claimed_run.ts";
+
+/** Under this the options of `submit` have cells that are demanded and changed with the first record of the run. */
+export const WITH_CELLS: unique symbol = Symbol.for("superstep.with_cells") as never;
 
 /** What `submit` answers. */
 export interface Submitted {
@@ -64,8 +69,16 @@ export class Starts<S> {
     const { created, state } = prepareRun(this.#deps, "submit", input, options);
     const { runId } = created;
     const isLater = at > runtime.now();
+    const demanded = (options as { readonly [WITH_CELLS]?: readonly CellChange[] })[WITH_CELLS];
     const make = async (admission?: Admission): Promise<Submitted> => {
-      await this.#store(created, state, options, admission, isLater ? at : 0);
+      const all = demanded === undefined ? admission?.cells : [...admission?.cells ?? [], ...demanded];
+      await this.#store(
+        created,
+        state,
+        options,
+        { ...admission, ...defined({ cells: all }) },
+        isLater ? at : 0,
+      );
       return { runId, created: true };
     };
     const submitted = await this.#begin<Submitted>(
@@ -105,10 +118,10 @@ export class Starts<S> {
     created: EventOf<"created">,
     state: S,
     { signal }: SubmitOptions,
-    admission: Admission | undefined,
+    admission: Partial<Pick<Admission, "queued" | "events" | "cells">> = {},
     at = 0,
   ): Promise<void> {
-    const { queued, events, cells } = admission ?? {};
+    const { queued, events, cells } = admission;
     const later = Math.min(queued?.until ?? Infinity, created.deadline ?? Infinity);
     const wake = queued === undefined ? at : Number.isFinite(later) ? later : undefined;
     await this.#deps.log.create(created, state, { wake, signal, cells }, events);
@@ -144,7 +157,8 @@ export class Starts<S> {
         }
         made = await make(admission);
       } catch (error) {
-        if (isSuperstepError(error, "CELL_CONFLICT")) continue;
+        // What the caller demanded is for the caller to read again.
+        if (isSuperstepError(error, "CELL_CONFLICT") && error.fields["space"] !== "schedules") continue;
         await sameRun(this.#deps, created, error);
         return known(created.runId);
       } finally {

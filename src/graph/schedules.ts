@@ -9,6 +9,8 @@ import { shown } from "./policies.ts";
 
 /** What `onMissed` may be. */
 const CHOICES: readonly unknown[] = ["skip", "one", "all"];
+/** What `overlap` may be. */
+const OVERLAPS: readonly unknown[] = ["allow", "skip", "queueOne", "queue", "cancel"];
 
 /**
  * A schedule whose expression and time zone have been judged.
@@ -21,7 +23,7 @@ export function compileSchedule<I>(
   expression: string,
   options: ScheduleOptions<I> = {},
 ): CompiledSchedule {
-  const { timezone = "UTC", onMissed = "one", input = {} } = options;
+  const { timezone = "UTC", onMissed = "one", overlap = "allow", input = {} } = options;
   const refuse = (problem: string, cause?: unknown) =>
     new BuildError(op, `a schedule of graph ${graphId}: ${problem}`, { graphId }, { cause });
   const unknown = optionProblem(options, KNOWN_SCHEDULE);
@@ -31,6 +33,9 @@ export function compileSchedule<I>(
   }
   if (!CHOICES.includes(onMissed)) {
     throw refuse(`onMissed is ${shown(onMissed)}; give "skip", "one" or "all"`);
+  }
+  if (!OVERLAPS.includes(overlap)) {
+    throw refuse(`overlap is ${shown(overlap)}; give "allow", "skip", "queueOne", "queue" or "cancel"`);
   }
   if (typeof timezone !== "string" || !isTimezone(timezone)) {
     throw refuse(`the time zone is ${shown(timezone)}; give an IANA name such as "Europe/Berlin"`);
@@ -58,6 +63,7 @@ export function compileSchedule<I>(
     expression,
     timezone,
     onMissed,
+    overlap,
     input: typeof input === "function" ? input as (tick: Date) => unknown : () => input,
     next: (after: number) => cron.nextRun(new Date(after))?.getTime(),
     between: (from: number, to: number, most: number) =>

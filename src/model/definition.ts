@@ -129,10 +129,18 @@ export interface ScheduleOptions<I = unknown> {
   readonly timezone?: string;
   /**
    * What happens to ticks that nobody started within a minute, since no worker ran: none is started, or the newest one,
-   * or all of them, in order, up to the newest 100. Missed is what lies behind the newest run of the schedule in the store.
+   * or all of them, in order, up to the newest 100. What lies behind the last tick that was dealt with is told by a mark in
+   * the store, which outlives purges.
    * @default "one"
    */
   readonly onMissed?: "skip" | "one" | "all";
+  /**
+   * What happens to a tick while the run that the schedule started last is not over: its run is started beside it, or none is;
+   * or it is started once that one is over, for all such ticks in order (up to 100) or for the first of them only; or that
+   * one is cancelled.
+   * @default "allow"
+   */
+  readonly overlap?: "allow" | "skip" | "queueOne" | "queue" | "cancel";
   /** What each run begins with, or a function of its tick. Every worker must come to the same. @default {} */
   readonly input?: I | ((tick: Date) => I);
 }
@@ -147,6 +155,8 @@ export interface CompiledSchedule {
   readonly timezone: string;
   /** What happens to missed ticks. */
   readonly onMissed: "skip" | "one" | "all";
+  /** What happens to a tick while the run before is not over. */
+  readonly overlap: "allow" | "skip" | "queueOne" | "queue" | "cancel";
   /** What the run of a tick begins with. */
   readonly input: (tick: Date) => unknown;
   /** The first tick after a time; `undefined` when there is none. */

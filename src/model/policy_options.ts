@@ -72,5 +72,6 @@ export const KNOWN_SCHEDULE = {
   id: true,
   timezone: true,
   onMissed: true,
+  overlap: true,
   input: true,
 } satisfies KnownOptions<keyof ScheduleOptions>;

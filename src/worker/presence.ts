@@ -43,6 +43,9 @@ export class Presence {
   readonly #startedAt: number;
   readonly #cell: CellName;
   #fleet: Fleet | undefined;
+  #showed!: () => void;
+  /** Resolves when others can see that this worker lives, or when it has stopped. */
+  readonly isSeen: Promise<void> = new Promise((resolve) => this.#showed = resolve);
 
   constructor(store: Store, runtime: Runtime, logger: Logger, of: PresenceOf) {
     this.#store = store;
@@ -77,6 +80,7 @@ export class Presence {
       }
       await this.#alarm.sleep(BEAT_MS, this.#alarm.rings, signal);
     }
+    this.#showed();
     await this.#change([{ ...this.#cell, value: null }]).catch(() => {});
   }
 
@@ -101,6 +105,7 @@ export class Presence {
     const dead = new Set(this.#watch.look(cells, from, this.#runtime.elapsed()));
     for (const cell of dead) await this.#remove(cell);
     const living = cells.filter((cell) => !dead.has(cell)).map((cell) => workerOf(cell, now));
+    this.#showed();
     this.#fleet = new Fleet(living.filter((row): row is WorkerRow => row !== undefined));
   }
 

@@ -133,7 +133,7 @@ export async function serve(options: ServeOptions): Promise<Worker> {
       (stop, worker) => presence.run(stop, worker),
       (stop) => adoptions.run(stop),
       ...(schedules ? schedulesOf(runners.values()) : []).map(({ runner, schedule }) => {
-        const scheduler = new Scheduler(runner, schedule, runtime, logger);
+        const scheduler = new Scheduler(runner, schedule, runtime, logger, presence);
         return (stop: AbortSignal) => scheduler.run(stop);
       }),
       ...[...runners.values()].flatMap((runner) => sweeping(runner, runtime, logger)),

@@ -32,6 +32,8 @@ export interface ServedRunner {
   sweep?(): Promise<void>;
   /** As {@link Runner.adopt}; without it runs of other versions are left alone. */
   adopt?(runId: string): Promise<boolean>;
+  /** As {@link Runner.cancel}; schedules with `overlap: "cancel"` need it. */
+  cancel?(runId: string, reason?: string): Promise<unknown>;
   /** As {@link Runner.submit}. */
   submit(input: unknown, options?: SubmitOptions): Promise<{ readonly runId: string }>;
 }

@@ -299,3 +299,17 @@ test("a queued run is listed as such, and the workers of a database with what th
     );
     assert.match((await listed)!.out, /^WORKER .*\ndesk-1 .* \d\/32 +desk [0-9a-f]{8}:1 /);
   }));
+
+test("schedules that no worker has followed are not there to be paused, and a database may have none (Q3, W4)", () =>
+  Shell.with(async (shell) => {
+    await shell.run("run", DESK, "-d", "-i", input(), "--run-id", "r1");
+    assert.match((await shell.run("schedules", "list")).err, /no schedules; a worker records them/);
+    refused(
+      await shell.run("schedules", "pause", "desk", "daily"),
+      /no worker has followed a schedule desk daily; see superstep schedules list/,
+    );
+    refused(
+      await shell.run("schedules", "run", "daily", DESK),
+      /graph desk has no schedule daily; it has none/,
+    );
+  }));
