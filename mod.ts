@@ -66,6 +66,7 @@ export type {
   CompiledGraph,
   CompiledRetry,
   CompiledSchedule,
+  CompiledTask,
   CompiledTimeout,
   CompiledVertex,
   ErrorHandler,
@@ -114,7 +115,7 @@ export type {
 
 // Running
 export { compile } from "./src/compile.ts";
-export type { CompileOptions } from "./src/compile.ts";
+export type { CompileOptions, ProvideContext } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
 export type { RunQuery } from "./src/engine/runner.ts";
 export type { Activity, ListQuery, RunRow } from "./src/engine/activity.ts";

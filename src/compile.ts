@@ -23,10 +23,24 @@ import type { Store } from "./store/store.ts";
 export interface CompileOptions extends RunnerOptions {
   /** Where runs are kept: `await denoKv(path)`, `memoryStore()`, or another store. */
   readonly store: Store;
-  /** Makes the task of a vertex, such as `(cls) => new cls(services)`; called once per vertex. @default new cls() */
-  readonly provide?: (cls: new (...dependencies: unknown[]) => Task<never, unknown>) => unknown;
+  /**
+   * Makes the task of a vertex, such as `(cls) => new cls(services)`; called once per vertex. `at` has the store, and runners
+   * of other workflows on it. @default new cls()
+   */
+  readonly provide?: (
+    cls: new (...dependencies: unknown[]) => Task<never, unknown>,
+    at: ProvideContext,
+  ) => unknown;
   /** The clock, timers, ids and randomness. @default the system's */
   readonly runtime?: Runtime;
+}
+
+/** What {@link CompileOptions.provide} may make tasks with. */
+export interface ProvideContext {
+  /** The store of the runner that the task is for. */
+  readonly store: Store;
+  /** A runner of another workflow on the same store, with the same options, such as for `new Subgraph(at.runner(Review))`. */
+  runner<S, I>(workflow: WorkflowClass<S, I> | CompiledGraph<S, I>): Runner<S, I>;
 }
 
 const KNOWN = {
@@ -105,7 +119,7 @@ export function compile<S, I>(
   const logger = safeLogger(options.logger ?? consoleLogger);
   const engine: RunnerDeps<S> = {
     graph,
-    tasks: new Map([...graph.vertices.values()].map((v) => [v.id, taskOf(graph.id, v, options)])),
+    tasks: tasksOf(graph, options),
     store,
     log,
     runtime,
@@ -137,15 +151,32 @@ function storeProblem(graphId: string, store: unknown): string {
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
 
+function tasksOf<S>(graph: CompiledGraph<S>, options: CompileOptions): Map<string, Task<unknown, unknown>> {
+  const provide = provideWith(options);
+  return new Map([...graph.vertices.values()].map((vertex) => {
+    const task = taskOf(graph.id, vertex, provide);
+    task.onCompile?.({ graphId: graph.id, vertexId: vertex.id, store: options.store });
+    return [vertex.id, task];
+  }));
+}
+
+type ProvidedClass = Parameters<NonNullable<CompileOptions["provide"]>>[0];
+
+/** `provide` of these options, with what it may make tasks with. */
+export function provideWith(options: CompileOptions): ((cls: ProvidedClass) => unknown) | undefined {
+  const { provide, store } = options;
+  const at: ProvideContext = { store, runner: (workflow) => compile(workflow, options) };
+  return provide && ((cls) => provide(cls, at));
+}
+
 /** The task of a vertex: the instance that it was bound with, or a new one of its class. */
 export function taskOf<S>(
   graphId: string,
   vertex: CompiledVertex<S>,
-  options: Pick<CompileOptions, "provide">,
+  provide: ((cls: ProvidedClass) => unknown) | undefined,
 ): Task<unknown, unknown> {
   const { id: vertexId, task } = vertex;
   if (task.kind === "instance") return task.task;
-  const { provide } = options;
   const className = task.cls.name;
   const refused = (problem: string, cause?: unknown) =>
     new BuildError(
@@ -156,7 +187,7 @@ export function taskOf<S>(
     );
   let made: unknown;
   try {
-    const cls = task.cls as unknown as Parameters<NonNullable<typeof provide>>[0];
+    const cls = task.cls as unknown as ProvidedClass;
     made = provide === undefined ? new cls() : provide(cls);
   } catch (cause) {
     throw refused(

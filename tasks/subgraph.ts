@@ -1,6 +1,7 @@
 import {
   BuildError,
   type CompiledGraph,
+  type CompiledTask,
   FatalError,
   graphOf,
   type Hooks,
@@ -110,10 +111,34 @@ export class Subgraph<S, I = unknown, O = S> implements Task<I, O> {
   readonly #runner: Runner<S, I>;
   readonly #options: SubgraphOptions<S, O>;
 
-  /** `runner`: of the workflow to run, on the store of the workflow that it is bound into. */
+  /**
+   * `runner`: of the workflow to run, on the store of the workflow that it is bound into.
+   *
+   * @throws {BuildError} no runner is given; and when a workflow is compiled with it, the runner has another store
+   */
   constructor(runner: Runner<S, I>, options: SubgraphOptions<S, O> = {}) {
+    if (typeof (runner as Partial<Runner<S, I>> | undefined)?.run !== "function") {
+      const seen = typeof runner === "function"
+        ? `class ${(runner as { name: string }).name}`
+        : String(runner);
+      throw new BuildError(
+        "Subgraph",
+        `a runner is expected, not ${seen}; give compile(Workflow, { store })`,
+      );
+    }
     this.#runner = runner;
     this.#options = options;
+  }
+
+  /** Refuses a runner on another store: neither workflow would find the runs of the other. */
+  onCompile({ graphId, vertexId, store }: CompiledTask): void {
+    if (this.#runner.store === store) return;
+    throw new BuildError(
+      "Subgraph",
+      `vertex ${vertexId} of graph ${graphId} runs graph ${this.#runner.graph.id} on another store; ` +
+        "compile both workflows with one store",
+      { graphId, vertexId },
+    );
   }
 
   /** Carries the run as far as it goes. */

@@ -20,7 +20,10 @@ function addOutput(command: Command): Command {
 /** Options of the commands that run something. */
 export function addRunning(command: Command): Command {
   return command
-    .option("--provide <module>", "a module that exports provide(cls), which makes the tasks")
+    .option(
+      "--provide <module>",
+      "a module that exports provide(cls, { store, runner }), which makes the tasks",
+    )
     .option("--concurrency <n>", "the most bodies at once (default: 64)", wholeNumber)
     .option("--max-steps <n>", "the most super-steps of the run (default: 10000)", wholeNumber)
     .addOption(

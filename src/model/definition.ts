@@ -20,6 +20,18 @@ import type { WaitDefinition } from "./wait.ts";
 export interface Task<I, O> {
   /** Does the work. Called again, with the same input, after every wait, retry and crash. */
   execute(input: I, ctx: TaskContext): O | Promise<O>;
+  /** Called once for each vertex with the task when a runner is compiled; what it throws refuses the binding. */
+  onCompile?(binding: CompiledTask): void;
+}
+
+/** Where a task is at work. */
+export interface CompiledTask {
+  /** The graph. */
+  readonly graphId: string;
+  /** The vertex. */
+  readonly vertexId: string;
+  /** The store of the runner. */
+  readonly store: object;
 }
 
 /**

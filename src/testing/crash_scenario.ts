@@ -42,6 +42,8 @@ export interface CrashScenario<S, I = unknown> {
     result: InterruptedResult<S>,
     runner: Runner<S>,
   ) => Promise<RunResult<S> | undefined> | undefined;
+  /** The status that every round must come to. @default "completed" */
+  readonly expect?: RunResult<S>["status"];
   /** What must be equal. @default status, reason, state, path, halt and failures */
   readonly outcome?: (result: RunResult<S>) => unknown;
   /** Rounds in which the engine that takes over is stopped as well, at writes drawn from `seed`. @default 20 */
@@ -73,7 +75,9 @@ export interface CrashHost {
 }
 
 /** What a crash test went through. */
-export interface CrashReport {
+export interface CrashReport<S = unknown> {
+  /** What the run that was not stopped came to. */
+  readonly result: RunResult<S>;
   /** The writes of the run when it is not stopped. */
   readonly writes: number;
   /** Rounds after the first one, which is not stopped. */

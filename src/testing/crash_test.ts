@@ -45,7 +45,7 @@ export class CrashTestError extends AssertionError {
  * with the acknowledgement lost. A stopped engine gets no answer from its store, its timers never fire and its effects
  * do not happen. After its lease a fresh engine takes over. Further rounds stop that one as well.
  *
- * Each round must come to the same outcome, have every effect of the first one at least once and none under another key,
+ * Each round must complete, unless the scenario expects another status, come to the same outcome, have every effect of the first one at least once and none under another key,
  * and never run an execution or a `once` again whose result was recorded. Everything happens on a virtual clock.
  *
  * @throws {CrashTestError} naming the writes at which the engines were stopped
@@ -65,13 +65,14 @@ export class CrashTestError extends AssertionError {
  *   input: { to: "ada" },
  *   tasks: (effects) => ({ send: (_to: string, ctx) => effects.happen(ctx.idempotencyKey, "mail") }),
  * });
+ * assert.equal(report.result.state.sent, true);
  * assert.ok(report.crashes.length >= 2 * report.writes);
  * ```
  */
 export async function crashTest<S, I>(
   workflow: WorkflowClass<S, I> | CompiledGraph<S, I>,
   scenario: CrashScenario<S, NoInfer<I>>,
-): Promise<CrashReport> {
+): Promise<CrashReport<S>> {
   const graph = asGraph(workflow);
   const { secondCrashes = 20, seed = 1 } = scenario;
   const chance = new VirtualClock({ seed });
@@ -96,13 +97,14 @@ export async function crashTest<S, I>(
     const first = draw(baseline.writes);
     await play([first, draw(baseline.writes - first.write + WRITES_OF_A_TAKEOVER)]);
   }
-  return { writes: baseline.writes, rounds, crashes };
+  return { result: baseline.result, writes: baseline.writes, rounds, crashes };
 }
 
 /** A question to the dead owner, an owner key, its burial, a claim, what is done then, and that nothing is left of it. */
 const WRITES_OF_A_TAKEOVER = 6;
 
-interface Round {
+interface Round<S> {
+  readonly result: RunResult<S>;
   readonly outcome: unknown;
   readonly ledger: CrashLedger;
   readonly crashes: readonly CrashPoint[];
@@ -115,10 +117,10 @@ async function playRound<S>(
   scenario: CrashScenario<S>,
   plans: readonly CrashPlan[],
   round: number,
-): Promise<Round> {
+): Promise<Round<S>> {
   scenario.begin?.();
   const store = await (scenario.store?.() ?? memoryStore());
-  const { runId = "crash-test", answers = {}, outcome = outcomeOf } = scenario;
+  const { runId = "crash-test", answers = {}, outcome = outcomeOf, expect = "completed" } = scenario;
   const world: CrashWorld<S> = {
     graph,
     scenario,
@@ -132,8 +134,14 @@ async function playRound<S>(
   const crashes: CrashPoint[] = [];
   try {
     const { result, writes } = await playEngines(world, plans, crashes);
+    if (result.status !== expect) {
+      const problem = `the run is ${
+        describeEnd(result)
+      }, not ${expect}; mend it, or give the scenario \`expect: "${result.status}"\``;
+      throw new CrashTestError(crashes, problem, { actual: result.status, expected: expect });
+    }
     await checkIndexes(world, result, crashes);
-    return { outcome: outcome(result), ledger: world.ledger, crashes, writes };
+    return { result, outcome: outcome(result), ledger: world.ledger, crashes, writes };
   } finally {
     await store.close();
   }
@@ -165,7 +173,19 @@ async function playEngines<S>(
   }
 }
 
-function compare(baseline: Round, round: Round): void {
+/** The status of a run, and why it stopped. */
+function describeEnd<S>(result: RunResult<S>): string {
+  if (result.status !== "interrupted") return result.status;
+  const { reason, halt, failures, waits } = result;
+  const causes = [
+    ...(halt === undefined ? [] : [`${halt.kind}: ${halt.message}`]),
+    ...failures.map(({ vertexId, failure }) => `vertex ${vertexId}: ${failure.message}`),
+    ...waits.map(({ name }) => `wait ${name} is open`),
+  ];
+  return `interrupted (${[reason, ...causes].join("; ")})`;
+}
+
+function compare<S>(baseline: Round<S>, round: Round<S>): void {
   const { crashes, ledger } = round;
   const reruns = ledger.reruns();
   if (reruns.length > 0) {

@@ -1,4 +1,4 @@
-import { type CompileOptions, taskOf } from "../compile.ts";
+import { taskOf } from "../compile.ts";
 import { UnknownVertexError } from "../errors.ts";
 import { whenAtRest } from "../engine/context.ts";
 import { closestId } from "../graph/closest.ts";
@@ -15,7 +15,7 @@ export type FakeTask = (input: never, ctx: TaskContext) => unknown;
 interface Instruments {
   readonly clock: Pick<ClockFork, "observe">;
   readonly tasks: Readonly<Record<string, FakeTask>>;
-  readonly provide: CompileOptions["provide"] | undefined;
+  readonly provide: Parameters<typeof taskOf>[2];
   /** Told whenever a body begins. */
   began(ctx: TaskContext): void;
 }
@@ -41,7 +41,7 @@ export function instrument<S, I>(
   const vertices = [...graph.vertices].map(([id, vertex]) => {
     const fake = tasks[id];
     const task: Task<unknown, unknown> = fake === undefined
-      ? taskOf(graph.id, vertex, provide === undefined ? {} : { provide })
+      ? taskOf(graph.id, vertex, provide)
       : { execute: (input, ctx) => fake(input as never, ctx) };
     const observed: Task<unknown, unknown> = {
       execute: (input, ctx) => {

@@ -1,4 +1,4 @@
-import { compile, type CompileOptions } from "../compile.ts";
+import { compile, type CompileOptions, provideWith } from "../compile.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
 import type { RunHandle } from "../engine/handle.ts";
 import type { ResumeOptions, StartOptions } from "../engine/options.ts";
@@ -97,13 +97,13 @@ export function testRunner<S, I>(
   const calls: Record<string, number> = Object.fromEntries(
     [...original.vertices.keys()].map((id) => [id, 0]),
   );
+  const store = aroundStore(inner, (call) => clock.hold(call.apply()));
   const graph = instrument(original, {
     clock,
     tasks,
-    provide,
+    provide: provideWith({ ...more, ...defined({ provide }), store, runtime: clock }),
     began: (ctx) => calls[ctx.vertexId]! += 1,
   });
-  const store = aroundStore(inner, (call) => clock.hold(call.apply()));
   const runner = compile(graph, { ...more, store, runtime: clock });
   const carrier: Carrier<S> = {
     runner,

@@ -109,6 +109,7 @@ test("a dead end stays one however often it is resumed, and no vertex runs again
   let resumed = 0;
   const report = await crashTest(deadEnd, {
     ...scenario,
+    expect: "interrupted",
     begin: () => {
       resumed = 0;
     },

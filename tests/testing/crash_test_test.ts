@@ -64,6 +64,19 @@ test("crashTest stops the engine before and after every write, and engines that 
   for (const op of ["owners.bury", "owners.forget", "append"]) assert.ok(second.includes(op as never), op);
 });
 
+test("crashTest is red for a run that does not complete unless the scenario expects that, and reports the result (SPEC 11)", async () => {
+  const tasks = () => ({ ...both(() => 1), b: () => Promise.reject(new Error("no b")) });
+  const error = await failure(crashTest(chain, { input: { n: 1 }, tasks, secondCrashes: 0 }));
+  assert.match(
+    error.message,
+    /never stopped: the run is interrupted \(errored; vertex b: no b\), not completed/,
+  );
+  const scenario = { input: { n: 1 }, secondCrashes: 0 };
+  const { result } = await crashTest(chain, { ...scenario, tasks, expect: "interrupted" });
+  assert.deepEqual([result.status, result.state.n], ["interrupted", 2]);
+  assert.equal((await crashTest(chain, { ...scenario, tasks: sound })).result.state.n, 3);
+});
+
 test("crashTest is the same every time", async () => {
   const first = await crashTest(chain, { input: { n: 1 }, tasks: sound, seed: 7 });
   const second = await crashTest(chain, { input: { n: 1 }, tasks: sound, seed: 7 });
