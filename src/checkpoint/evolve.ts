@@ -1,4 +1,4 @@
-import { type Checkpoint, type Execution, executionKey, PATH_LIMIT } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, extended } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
 import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
@@ -57,7 +57,7 @@ export function firstCheckpoint(event: EventOf<"created">, at: number): Checkpoi
     finishRan: false,
     nextStep: 0,
     folded: false,
-    path: [],
+    path: { older: [], newer: [] },
   };
 }
 
@@ -222,7 +222,7 @@ export class Evolution {
       case "folded":
         this.#next.folded = true;
         this.#next.finishRan ||= event.finish;
-        this.#next.path = [...this.#next.path, ...this.#next.frontier].slice(-PATH_LIMIT);
+        this.#next.path = extended(this.#next.path, this.#next.frontier);
         return;
       case "routed":
         return this.#route(event);

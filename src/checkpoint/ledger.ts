@@ -1,4 +1,4 @@
-import type { Checkpoint, Execution } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, verticesOf } from "../model/checkpoint.ts";
 import { between } from "./delta.ts";
 import { isMarked } from "./canonical_tag.ts";
 import type { Layout } from "./parts.ts";
@@ -23,7 +23,7 @@ export function growing({ executions, path }: Checkpoint, before: Ledger | undef
     before?.executions.get(key) === x ? was?.executions.get(key) : undefined;
   const next = sealRecord({
     executions: sealMap(new Map([...executions].map(([key, x]) => [key, known(key, x) ?? sealed(x)]))),
-    path: sealArray([...path]),
+    path: sealArray([...verticesOf(path)]),
   });
   return was === undefined ? next : between<unknown>(was, next).value;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Path } from "../model/checkpoint.ts";
 
 /** What stored records look like: everything read from a store is judged by these before anything else sees it. */
 
@@ -249,7 +250,7 @@ const run = z.object({
 /** What a ledger holds. */
 export const growingSchema = z.object({
   executions: z.map(z.string(), execution),
-  path: z.array(z.string()),
+  path: z.array(z.string()).transform((older): Path => ({ older, newer: [] })),
 });
 
 /** A checkpoint as a snapshot record holds it. */

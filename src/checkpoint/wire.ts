@@ -1,5 +1,5 @@
 import { CheckpointDecodeError, messageOf } from "../errors.ts";
-import type { Checkpoint, Execution } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, verticesOf } from "../model/checkpoint.ts";
 import type { VertexFailure } from "../model/failure.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
@@ -48,7 +48,10 @@ export function encodeRecord(record: LogRecord, codec: Codec): Uint8Array {
     if (view !== undefined) what["view"] = view;
     return codec.encode(what);
   }
-  if (snapshot.ledger === undefined) return codec.encode({ ...what, snapshot });
+  if (snapshot.ledger === undefined) {
+    const checkpoint = { ...snapshot.checkpoint, path: verticesOf(snapshot.checkpoint.path) };
+    return codec.encode({ ...what, snapshot: { ...snapshot, checkpoint } });
+  }
   const { executions: _, path: __, ...checkpoint } = snapshot.checkpoint;
   return codec.encode({ ...what, snapshot: { ...snapshot, checkpoint } }, LEDGER_FORMAT);
 }

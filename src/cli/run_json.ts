@@ -3,7 +3,7 @@ import type { Activity } from "../engine/activity.ts";
 import { type FailedVertex, type OpenWait, type RunView, waitsOf } from "../engine/result.ts";
 import { stackOf } from "../engine/stacks.ts";
 import { pausedFailures } from "../engine/step.ts";
-import { refOf } from "../model/checkpoint.ts";
+import { refOf, verticesOf } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
 import type { Halt, RunRecord } from "../model/run.ts";
 
@@ -48,7 +48,8 @@ export function shownOf(view: RunView<unknown>): ShownRun {
 /** What a store holds, read without the code of the workflow: the state as of the last step that is over. */
 export function shownFrom(cursor: Cursor<unknown>): ShownRun {
   const { checkpoint, state } = cursor;
-  const { run, path, halt, nextStep: step } = checkpoint;
+  const { run, halt, nextStep: step } = checkpoint;
+  const path = verticesOf(checkpoint.path);
   const base = { runId: run.runId, status: run.status, run, state, path };
   if (run.status === "cancelled") return { ...base, cancelReason: run.cancelReason ?? "" };
   if (run.status !== "interrupted") return base;

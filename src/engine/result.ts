@@ -13,6 +13,7 @@ import {
   executionKey,
   type ExecutionStatus,
   refOf,
+  verticesOf,
 } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { defined } from "../model/defined.ts";
@@ -156,7 +157,7 @@ export function viewOf<S>(
   const state = checkpoint.phase === "routed" || checkpoint.folded
     ? cursor.state
     : foldSoFar(stepVertices(graph, checkpoint), checkpoint, cursor.state, rules);
-  const base = { run, state, path, vertices: statusesOf(checkpoint) };
+  const base = { run, state, path: verticesOf(path), vertices: statusesOf(checkpoint) };
   switch (run.status) {
     case "running":
     case "completed":

@@ -1,11 +1,11 @@
-import type { Checkpoint, ExecutionStatus } from "../model/checkpoint.ts";
+import { type Checkpoint, type ExecutionStatus, verticesOf } from "../model/checkpoint.ts";
 
 /** What a map vertex shows when its items differ. */
 const STATUS_PRECEDENCE: readonly ExecutionStatus[] = ["failed", "suspended", "backoff"];
 
 /** What pictures show of a run: the vertices of the newest step by how they stand, those that ran before as done. */
 export function statusesOf(checkpoint: Checkpoint): Readonly<Record<string, ExecutionStatus>> {
-  const statuses = new Map<string, ExecutionStatus>(checkpoint.path.map((id) => [id, "done"]));
+  const statuses = new Map<string, ExecutionStatus>(verticesOf(checkpoint.path).map((id) => [id, "done"]));
   const counts = new Map<string, Map<ExecutionStatus, number>>(
     checkpoint.frontier.map((id) => [id, new Map()]),
   );

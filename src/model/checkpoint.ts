@@ -26,12 +26,32 @@ export interface Checkpoint {
   readonly nextStep: number;
   /** Whether the outcomes of the current step are part of the state already; true only while a routing halt stands. */
   readonly folded: boolean;
-  /** The vertices that ran, in order; the newest {@link PATH_LIMIT} of them. */
-  readonly path: readonly string[];
+  /** The vertices that ran; {@link verticesOf} lists them. */
+  readonly path: Path;
 }
 
-/** How many vertices a checkpoint's `path` remembers; the history has them all. */
+/** The vertices that ran, in order: in two lists, so that a step copies the short one only. */
+export interface Path {
+  readonly older: readonly string[];
+  readonly newer: readonly string[];
+}
+
+/** How many vertices a {@link Path} remembers; the history has them all. */
 export const PATH_LIMIT = 1000;
+const MAX_NEWER = 64;
+
+/** A path with further vertices. */
+export function extended({ older, newer }: Path, vertices: readonly string[]): Path {
+  const more = [...newer, ...vertices];
+  return more.length < MAX_NEWER
+    ? { older, newer: more }
+    : { older: verticesOf({ older, newer: more }), newer: [] };
+}
+
+/** The newest {@link PATH_LIMIT} vertices of a path, in order. */
+export function verticesOf({ older, newer }: Path): readonly string[] {
+  return [...older, ...newer].slice(-PATH_LIMIT);
+}
 
 /** What a map vertex was split into. */
 interface MapRecord {

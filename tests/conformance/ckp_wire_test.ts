@@ -6,7 +6,7 @@ import { defaultCodec } from "../../src/checkpoint/codec.ts";
 import { firstCheckpoint } from "../../src/checkpoint/evolve.ts";
 import { decodeRecord, encodeRecord, type LogRecord } from "../../src/checkpoint/wire.ts";
 import type { Checkpoint } from "../../src/model/checkpoint.ts";
-import { storedCheckpoint } from "../waits/damage.ts";
+import { listed, storedCheckpoint } from "../waits/damage.ts";
 import { gate, INPUT, Lab } from "../waits/lab.ts";
 
 const VALUE = {
@@ -69,7 +69,13 @@ test("a checkpoint of every phase, and the first of all, come back from bytes eq
   assert.deepEqual(all.map((c) => c.phase), ["routed", "routed", "running", "paused", "halted"]);
   for (const checkpoint of all) {
     const record = { at: 1, events: [], snapshot: { checkpoint, table: { any: 1 } } };
-    assert.deepEqual(roundTrip(record), record);
+    const { snapshot, ...rest } = roundTrip(record);
+    assert.deepEqual({ ...rest, ...snapshot, checkpoint: listed(snapshot!.checkpoint) }, {
+      at: 1,
+      events: [],
+      table: { any: 1 },
+      checkpoint: listed(checkpoint),
+    });
   }
 });
 

@@ -1,7 +1,7 @@
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
 import { evolve } from "../../src/checkpoint/evolve.ts";
 import { decodeRecord } from "../../src/checkpoint/wire.ts";
-import type { Checkpoint } from "../../src/model/checkpoint.ts";
+import { type Checkpoint, verticesOf } from "../../src/model/checkpoint.ts";
 import type { Store } from "../../mod.ts";
 
 /** The newest checkpoint of a run, decoded from the bytes in the store. */
@@ -15,6 +15,11 @@ export async function storedCheckpoint(store: Store, runId: string): Promise<Che
     (checkpoint, r) => evolve(checkpoint, r.events, r.revision, r.at),
     decoded[0]!.snapshot!.checkpoint,
   );
+}
+
+/** A checkpoint with the list that its path stands for, to be compared with another one or written. */
+export function listed(checkpoint: Checkpoint) {
+  return { ...checkpoint, path: verticesOf(checkpoint.path) };
 }
 
 /** What a damaged snapshot holds instead of the run's own. */
@@ -36,7 +41,7 @@ export async function damage(store: Store, runId: string, what: Damage): Promise
   const base = defaultCodec.decode(tail.records[0]!.bytes) as { snapshot: { table: unknown } };
   const newest = await storedCheckpoint(store, runId);
   const revision = tail.position.revision + 1;
-  const whole = { ...newest, ...checkpoint, run: { ...newest.run, revision, ...run } };
+  const whole = { ...listed(newest), ...checkpoint, run: { ...newest.run, revision, ...run } };
   const damaged = Object.fromEntries(Object.entries(whole).filter(([field]) => !without.includes(field)));
   const table = "table" in what ? what.table : base.snapshot.table;
   const record = { at: 0, events: [], snapshot: { checkpoint: damaged, table } };
