@@ -9,7 +9,7 @@ import type { Api, Env } from "./api.ts";
 import { checkApp } from "./validate_options.ts";
 import type { AppType } from "./contract.ts";
 import { badRequest } from "./faults.ts";
-import { AppLifetime, endOf } from "./app_lifetime.ts";
+import { AppLifetime, endOf, serving } from "./app_lifetime.ts";
 import { EXPOSED, faultHandler, gate, secure, unmatched, watch } from "./gate.ts";
 import { Operations } from "./operation.ts";
 import type { AppOptions, StreamOptions } from "./options.ts";
@@ -56,13 +56,18 @@ export function createApp(options: AppOptions): AppType {
   if (origins.length > 0) app.use(cors({ origin: [...origins], credentials: true, exposeHeaders: EXPOSED }));
   const operations = new Operations(app);
   app.use(watch(api, operations, { audit: options.audit, pages }));
-  app.use(gate(api, {
+  app.use((_, next) => {
+    serving.getStore()?.lifetimes.add(goings);
+    return next();
+  });
+  const door = gate(api, {
     auth: options.auth,
     authTimeoutMs: span(options.authTimeout, 5_000, "createApp", "authTimeout"),
     insecure: options.insecure === true,
     origins,
     bodyLimit: positive(options.bodyLimit, 1024 * 1024, "createApp", "bodyLimit"),
-  }));
+  });
+  app.use(door);
   routesOf(api, app);
   if (pages) {
     app.get("/", (c) => c.redirect(urlPath(`./${c.req.path.split("/").at(-1)}${PAGES}`.replace("//", "/"))));
@@ -70,17 +75,26 @@ export function createApp(options: AppOptions): AppType {
   }
   if (pages) app.route(PAGES, dashboard((request, env) => app.fetch(request, env), api.runtime));
   app.all("*", unmatched(operations));
-  if (options.auth === undefined && options.insecure !== true) open.add(app);
-  goings.belongTo(app);
+  if (options.auth === undefined && options.insecure !== true) openDoors.add(door);
   return app as unknown as AppType;
 }
 
-/** Apps that serve whoever is on this machine. */
-const open = new WeakSet<object>();
+/** Gates of apps that serve whoever is on this machine. */
+const openDoors = new WeakSet<object>();
 
-/** Whether the app asks nobody who they are, and so serves this machine alone. */
+/** Whether an app, or one that is mounted in it as a route, asks nobody who they are, and so serves this machine alone. */
 export function isOpen(app: object): boolean {
-  return open.has(app);
+  const { routes = [] } = app as { readonly routes?: readonly { readonly handler: RouteHandler }[] };
+  return routes.some(({ handler }) => {
+    let inner: RouteHandler | undefined = handler;
+    while (inner !== undefined && !openDoors.has(inner)) inner = inner.__COMPOSED_HANDLER;
+    return inner !== undefined;
+  });
+}
+
+/** A handler; Hono wraps those of a mounted app that handles its own errors, and names what it wrapped. */
+interface RouteHandler {
+  readonly __COMPOSED_HANDLER?: RouteHandler;
 }
 
 /** The routes of an app, added to it. Its type is what the contract is held against. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { allowManyListeners } from "../runtime/many_listeners.ts";
 
 /** Aborted with the caller's signal; that one itself is not what many listen to. */
@@ -12,7 +13,7 @@ export function endOf(signal: AbortSignal | undefined): { readonly signal: Abort
 
 /**
  * What goes on in an app by itself: its streams, and the runs that `resume` works on. It ends with the app, and when a
- * server of the app closes; after that the app can be served anew.
+ * server that has served it closes; after that the app can be served anew.
  */
 export class AppLifetime {
   #end = new AbortController();
@@ -22,11 +23,6 @@ export class AppLifetime {
     const end = () => this.#end.abort(app.reason);
     if (app.aborted) end();
     else app.addEventListener("abort", end, { once: true });
-  }
-
-  /** Whoever closes a server of the app ends them. */
-  belongTo(app: object): void {
-    lifetimes.set(app, this);
   }
 
   get signal(): AbortSignal {
@@ -43,9 +39,13 @@ export class AppLifetime {
   }
 }
 
-const lifetimes = new WeakMap<object, AppLifetime>();
-
-/** Ends the streams of an app, and lets go of the runs that it works on. */
-export function endLifetime(app: object): void {
-  lifetimes.get(app)?.end();
+/** A server, as the apps see it that requests to it reach, however they are mounted. */
+export interface Serving {
+  /** Whether other machines could reach it. */
+  readonly isPublic: boolean;
+  /** Of the apps that it has served; they end when it closes. */
+  readonly lifetimes: Set<AppLifetime>;
 }
+
+/** The server that a request came through. */
+export const serving = new AsyncLocalStorage<Serving>();

@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { defined } from "../model/defined.ts";
 import type { Api, Env } from "./api.ts";
 import type { AuditEvent } from "./audit.ts";
+import { serving } from "./app_lifetime.ts";
 import { ANYONE, type Authenticate, callerOf } from "./auth.ts";
 import { FORM, JSON_TYPE, readBody } from "./body.ts";
 import { ResponseError } from "./client.ts";
@@ -41,7 +42,10 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
     const { raw: request } = c.req;
     checkAddress(request);
     c.set("server", infoFor(request, c.env));
-    if (auth === undefined && !insecure) checkLocal(request, c.env);
+    if (auth === undefined && !insecure) {
+      if (serving.getStore()?.isPublic) throw new HttpFault("LOCAL_ONLY");
+      checkLocal(request, c.env);
+    }
     if (c.get("page")) checkSamePage(request);
     else checkOrigin(request, origins);
     const { operation, graphId, runId } = c.get("asked");

@@ -6,7 +6,7 @@ import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { host } from "../runtime/host.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import { isOpen } from "./app.ts";
-import { endLifetime } from "./app_lifetime.ts";
+import { type Serving, serving } from "./app_lifetime.ts";
 import { isLoopback } from "./origin.ts";
 
 /** Options of {@link listen}. */
@@ -62,7 +62,8 @@ export async function listen(app: Answering, options: ListenOptions = {}): Promi
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new ArgumentError("listen", `the port is ${String(port)}; give a number from 0 to 65535`);
   }
-  if (isOpen(app) && !isLoopback(hostname)) {
+  const here: Serving = { isPublic: !isLoopback(hostname), lifetimes: new Set() };
+  if (isOpen(app) && here.isPublic) {
     throw new ArgumentError(
       "listen",
       `other machines could reach ${hostname}, and the app has no auth; give createApp an \`auth\`, listen at 127.0.0.1, ` +
@@ -71,13 +72,16 @@ export async function listen(app: Answering, options: ListenOptions = {}): Promi
   }
   let server: Server;
   try {
-    server = await SERVERS[host](app, hostname, port);
+    const served: Answering = {
+      fetch: (request, env) => serving.run(here, () => app.fetch(request, env)),
+    };
+    server = await SERVERS[host](served, hostname, port);
   } catch (cause) {
     throw new ArgumentError("listen", `${hostname}:${port} cannot be listened at: ${reasonOf(cause)}`);
   }
   let closing: Promise<void> | undefined;
   const close = () =>
-    closing ??= closeWithin(app, server, grace).finally(() => signal?.removeEventListener("abort", close));
+    closing ??= closeWithin(here, server, grace).finally(() => signal?.removeEventListener("abort", close));
   signal?.addEventListener("abort", close);
   if (signal?.aborted) void close();
   const shown = server.hostname.includes(":") ? `[${server.hostname}]` : server.hostname;
@@ -121,9 +125,9 @@ interface Server {
   cut(): void;
 }
 
-async function closeWithin(app: Answering, server: Server, grace: number): Promise<void> {
+async function closeWithin({ lifetimes }: Serving, server: Server, grace: number): Promise<void> {
   server.stop();
-  endLifetime(app);
+  for (const lifetime of lifetimes) lifetime.end();
   const timer = systemRuntime.wakeIn(grace, () => server.cut());
   await server.closed;
   timer.cancel();

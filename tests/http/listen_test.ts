@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Hono } from "hono";
 import { createApp } from "../../src/http/app.ts";
+import type { AppType } from "../../src/http/contract.ts";
 import { listen } from "../../src/http/listen.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { gate } from "../support/graphs.ts";
@@ -62,6 +64,37 @@ test("a server is closed by its signal, also one that was aborted before (W2)", 
   const late = await listen(empty(), { port: 0, signal: stop.signal });
   await late.closed;
 });
+
+const MOUNTS: Readonly<Record<string, (app: AppType) => Hono>> = {
+  route: (app) => new Hono().route("/deep", new Hono().route("/flows", app)),
+  mount: (app) => new Hono().mount("/deep/flows", app.fetch),
+};
+
+for (const [how, mount] of Object.entries(MOUNTS)) {
+  test(`a server ends the streams of an app that is mounted by ${how}, and does not serve it to other machines without auth (FT-F12, W2)`, async () => {
+    await using s = await site([single("waits", (_, ctx) => ctx.interrupt())]);
+    const server = await listen(mount(s.app), { port: 0, grace: "60s" });
+    const { body: { runId } } = await s.post("/v1/graphs/waits/runs");
+    const stream = await fetch(`${server.url}/deep/flows/v1/runs/${runId}/events`);
+    assert.equal(stream.status, 200);
+    const reading = stream.text();
+    await server.close();
+    assert.match(await reading, /^retry: 1000/);
+
+    const open = mount(empty());
+    if (how === "route") {
+      await assert.rejects(listen(open, { port: 0, hostname: "0.0.0.0" }), /the app has no auth/);
+    } else {
+      await using wide = await listen(open, { port: 0, hostname: "0.0.0.0" });
+      assert.equal((await fetch(`http://127.0.0.1:${wide.port}/deep/flows/v1/graphs`)).status, 403);
+    }
+    for (const more of [{ insecure: true }, { auth: () => ({ id: "anna" }) }]) {
+      const app = mount(createApp({ store: memoryStore(), runners: [], ...more }));
+      await using wide = await listen(app, { port: 0, hostname: "0.0.0.0" });
+      assert.equal((await fetch(`http://127.0.0.1:${wide.port}/deep/flows/v1/graphs`)).status, 200);
+    }
+  });
+}
 
 test("open streams end with the app, so that its server closes at once (W2)", async () => {
   const stop = new AbortController();
