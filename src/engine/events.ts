@@ -133,10 +133,12 @@ export interface Logger {
   warn(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-/** Warnings on the console, and what bodies log. */
+/** Warnings on the console, and what bodies log; what the line of an event says is not said again. */
 export const consoleLogger: Logger = {
-  info: (message, fields) => console.info(message, fields),
-  warn: (message, fields) => console.warn(message, fields),
+  info: (message, fields) =>
+    fields["event"] === undefined ? console.info(message, fields) : console.info(message),
+  warn: (message, fields) =>
+    fields["event"] === undefined ? console.warn(message, fields) : console.warn(message),
 };
 
 /** A logger that neither throws nor rejects: what a user's logger fails with has nowhere left to be reported. */

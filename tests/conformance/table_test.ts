@@ -74,7 +74,7 @@ async function citedStatements(): Promise<ReadonlyMap<string, readonly string[]>
 /** The rules that titles name, `E5-E9` all five of them, with the files of these tests. */
 async function citedRules(): Promise<ReadonlyMap<string, readonly string[]>> {
   return await cited((title) =>
-    [...title.matchAll(/(?<![\w-])([CDEHINOSTW])(\d+)(?:[-–]\1(\d+))?(?![\w-])/g)].flatMap(
+    [...title.matchAll(/(?<![\w-])([ACDEHINOQSTVW])(\d+)(?:[-–]\1(\d+))?(?![\w-])/g)].flatMap(
       ([, letter, from, to = from]) =>
         Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => `${letter}${Number(from) + i}`),
     )

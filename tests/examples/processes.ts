@@ -32,7 +32,8 @@ export async function run(
   });
   const lines: string[] = [];
   const errors: string[] = [];
-  createInterface({ input: child.stderr }).on("line", (line) => errors.push(line));
+  // What failed and was tried again, or was routed, is part of what examples show.
+  createInterface({ input: child.stderr }).on("line", (line) => FAILURE.test(line) || errors.push(line));
   createInterface({ input: child.stdout }).on("line", (line) => {
     lines.push(line);
     onLine?.(line, child);
@@ -54,3 +55,6 @@ export function signalAfter(
     if (line.startsWith(start) && ++seen === count) process.kill(child.pid!, signal);
   };
 }
+
+/** The line that is logged of an attempt or a vertex that failed. */
+const FAILURE = /^superstep: run \S+: .* failed(, and there is another one| at attempt \d+): /;

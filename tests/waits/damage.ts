@@ -1,20 +1,12 @@
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
-import { evolve } from "../../src/checkpoint/evolve.ts";
-import { decodeRecord } from "../../src/checkpoint/wire.ts";
+import { CheckpointLog } from "../../src/checkpoint/log.ts";
 import { type Checkpoint, verticesOf } from "../../src/model/checkpoint.ts";
+import { systemRuntime } from "../../src/runtime/system.ts";
 import type { Store } from "../../mod.ts";
 
-/** The newest checkpoint of a run, decoded from the bytes in the store. */
+/** The newest checkpoint of a run, as it is loaded from the store. */
 export async function storedCheckpoint(store: Store, runId: string): Promise<Checkpoint> {
-  const { records } = (await store.tail(runId))!;
-  const decoded = records.map((r) => ({
-    ...decodeRecord(r.bytes, r.revision, runId, defaultCodec),
-    revision: r.revision,
-  }));
-  return decoded.slice(1).reduce(
-    (checkpoint, r) => evolve(checkpoint, r.events, r.revision, r.at),
-    decoded[0]!.snapshot!.checkpoint,
-  );
+  return (await new CheckpointLog(store, systemRuntime).load(runId, { state: false }))!.checkpoint;
 }
 
 /** A checkpoint with the list that its path stands for, to be compared with another one or written. */

@@ -17,7 +17,9 @@ import { fleetOf, userVersion } from "../workers.ts";
 export async function adopt<S>(deps: RunnerDeps<S>, runId: string, version?: string): Promise<boolean> {
   const { graph, log, rules, runtime, store } = deps;
   if (version !== undefined && userVersion(version) > userVersion(graph.version)) return false;
-  const cursor = await log.load(runId);
+  // Of nearly every run it is seen without its state that it stays.
+  const known = await log.load(runId, { state: false });
+  const cursor = known !== undefined && isUntouched(known) ? await log.load(runId) : undefined;
   if (cursor === undefined || !isUntouched(cursor)) return false;
   const { checkpoint, mailbox } = cursor;
   const { graphId, graphVersion: from } = checkpoint.run;
