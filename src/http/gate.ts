@@ -43,8 +43,10 @@ export function gate(api: Api, options: GateOptions): MiddlewareHandler<Env> {
     checkAddress(request);
     c.set("server", infoFor(request, c.env));
     if (auth === undefined && !insecure) {
-      if (serving.getStore()?.isPublic) throw new HttpFault("LOCAL_ONLY");
-      checkLocal(request, c.env);
+      const server = serving.getStore();
+      if (server?.isPublic) throw new HttpFault("LOCAL_ONLY");
+      // Nobody else reaches a server at an address of this machine, whatever is left of the request after a mount.
+      checkLocal(request, server === undefined ? c.env : undefined);
     }
     if (c.get("page")) checkSamePage(request);
     else checkOrigin(request, origins);
