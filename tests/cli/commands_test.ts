@@ -1,3 +1,4 @@
+// Runs on deno by default: the commands are the same everywhere; they run as processes on all three.
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

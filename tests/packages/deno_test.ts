@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join, relative } from "node:path";
 import { before, test } from "node:test";
 import { filesBelow } from "../house/source_tree.ts";
-import { effort } from "../support/effort.ts";
+import { effort, LONG } from "../support/effort.ts";
 import { ROOT } from "../support/paths.ts";
 import { HOST } from "../support/runtimes.ts";
 import {
@@ -58,9 +58,11 @@ function onDeno() {
     checkValues(await bench.shell("my-project", "deno run -A all.mjs"));
   });
 
-  test("a project on Deno checks the types of the first program (SPEC 14)", async () => {
-    await bench.shell("my-project", "deno check main.ts");
-  });
+  if (LONG) {
+    test("a project on Deno checks the types of the first program (SPEC 14)", async () => {
+      await bench.shell("my-project", "deno check main.ts");
+    });
+  }
 
   for (const name of effort(["strict"] as const, ["lax", "strict"] as const)) {
     test(`on Deno the types of every entry point hold under ${name} compiler options of its user (SPEC 14)`, async () => {

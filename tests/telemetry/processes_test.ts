@@ -1,3 +1,4 @@
+// Runs on deno by default: its processes show the same on all runtimes, and tests of a few start them on all three.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { join } from "node:path";

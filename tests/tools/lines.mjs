@@ -14,6 +14,9 @@ const LIKE_DENO = {
   end: /^(\S.*) \.\.\. (ok|FAILED|ignored|cancelled)(?: \(.*\))?$/,
   summary: /^(?:ok|FAILED) \| (\d+) passed/,
   failed: /\| (\d+) failed/,
+  /** What it says in the middle of a line when a test takes long; the verdict has a line of its own then. */
+  slow: /^(\S.*) \.\.\.'.*' has been running for over \(.*\)$/,
+  late: /^ (ok|FAILED|ignored|cancelled)(?: \(.*\))?$/,
   skipped: /\| (\d+) ignored/,
 };
 /** The lines of Bun's runner. It tells the end of a test alone, and says its summary in several lines. */
@@ -74,7 +77,10 @@ export class RunnerLines {
   #deno(line) {
     const file = LIKE_DENO.file.exec(line);
     if (file?.[2] !== undefined) return this.#load(file[2], Number(file[1]));
-    const end = LIKE_DENO.end.exec(line);
+    const slow = LIKE_DENO.slow.exec(line);
+    if (slow?.[1] !== undefined) return this.#begin(`${slow[1]} ...`);
+    const late = this.pending === undefined ? null : LIKE_DENO.late.exec(line);
+    const end = LIKE_DENO.end.exec(late === null ? line : `${this.pending} ...${line}`);
     if (end?.[1] !== undefined) {
       if (this.pending === undefined) this.#nextFile();
       const own = this.#loaded[0];

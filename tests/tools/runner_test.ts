@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { ROOT } from "../support/paths.ts";
 import { executable, HOST, RUNTIMES } from "../support/runtimes.ts";
 
@@ -70,4 +71,17 @@ test("a run that is stopped counts what ran, also of the files at work (FT-F14)"
   const { code, last } = await end;
   assert.notEqual(code, 0);
   assert.deepEqual(last.slice(-2), ["deno: 3 passed, 1 failed, 1 skipped", "3 passed, 1 failed"]);
+});
+
+test("a test that Deno calls slow in the middle of its line is counted under its file (FT-F14)", async () => {
+  // It is no part of what is built for Node.
+  const { RunnerLines } = await import(pathToFileURL(join(ROOT, "tests", "tools", "lines.mjs")).href);
+  const lines = new RunnerLines("deno", ["tests/a_test.ts", "tests/b_test.ts"]);
+  lines.take("1 tests in tests/a_test.ts\n1 tests in tests/b_test.ts\nrunning 2 tests from ./together.mjs\n");
+  lines.take("quick ... ok (1ms)\nslow ...");
+  lines.take("'slow' has been running for over (1m0s)\n");
+  assert.equal(lines.pending, "slow");
+  lines.take(" ok (1m11s)\n\nok | 2 passed | 0 failed (1m12s)\n");
+  assert.deepEqual([...lines.ran], ["tests/a_test.ts", "tests/b_test.ts"]);
+  assert.deepEqual([lines.totals.passed, lines.last, lines.pending], [2, "slow", undefined]);
 });
