@@ -1,4 +1,3 @@
-// Runs on deno and bun by default: Deno and Node have the same engine of JavaScript; stores, timers and processes have tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createApp } from "../../src/http/app.ts";

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { type AnswerError, isSuperstepError, type RunResult } from "../../mod.ts";
+import { type AnswerError, isSuperstepError, type RunResult, type Store } from "../../mod.ts";
+import { defaultCodec } from "../../src/checkpoint/codec.ts";
 import { evolve, firstCheckpoint } from "../../src/checkpoint/evolve.ts";
 import type { RecordEvent } from "../../src/checkpoint/records.ts";
+import { decodedRecords, Restorer } from "../../src/checkpoint/restored.ts";
 import { GraphBuilder } from "../../src/graph/mod.ts";
 import { type Checkpoint, type Execution, executionKey } from "../../src/model/checkpoint.ts";
-import { listed, storedCheckpoint } from "../waits/damage.ts";
+import { listed } from "../waits/damage.ts";
 import { Chance, hash } from "./chance.ts";
 import { EARLY, foresee, perform, type Program, programOf, WAITS } from "./programs.ts";
 import { type Life, type Process, World } from "./world.ts";
@@ -20,6 +22,13 @@ interface State {
 
 const RUN = "run";
 const IDS = ["a", "b", "c"];
+
+/** The newest checkpoint, from the bytes in the store. */
+async function loaded(store: Store): Promise<Checkpoint> {
+  const tail = (await store.tail(RUN))!;
+  const records = decodedRecords(RUN, tail.records, defaultCodec);
+  return (await new Restorer(store, defaultCodec).run(RUN, tail, records, { state: false })).checkpoint;
+}
 
 class Waiting {
   readonly #seed: number;
@@ -189,7 +198,7 @@ class Waiting {
       this.#what("a fresh engine sees it differently"),
     );
     const checkpoints = await this.#fold(fresh);
-    const stored = listed(await storedCheckpoint(store, RUN));
+    const stored = listed(await loaded(store));
     assert.deepEqual(listed(checkpoints.at(-1)!), stored, this.#what("loading"));
 
     const answered = new Map<string, number>();
