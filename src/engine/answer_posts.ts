@@ -46,16 +46,16 @@ export class AnswerPosts<S> {
 
   /** Whether the answer was accepted; false when the mailbox has changed meanwhile. */
   post(runId: string, answer: GivenAnswer): Promise<boolean> {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const member: Member = { ...answer, accepted: resolve, refused: reject };
-    const waiting = this.#waiting.get(runId);
-    if (waiting !== undefined) waiting.push(member);
-    else {
-      const members = [member];
-      this.#waiting.set(runId, members);
-      void this.#work(runId, members);
-    }
-    return promise;
+    return new Promise((accepted, refused) => {
+      const member: Member = { ...answer, accepted, refused };
+      const waiting = this.#waiting.get(runId);
+      if (waiting !== undefined) waiting.push(member);
+      else {
+        const members = [member];
+        this.#waiting.set(runId, members);
+        void this.#work(runId, members);
+      }
+    });
   }
 
   async #work(runId: string, waiting: Member[]): Promise<void> {

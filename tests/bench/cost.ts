@@ -70,12 +70,14 @@ const recordKey: Shape = async (store, size, steps) => {
 
 /** A map over `size` items whose outputs of 2 KB come one after another, each when the one before is stored. */
 const mapItems: Shape = async (inner, size) => {
-  let stored = Promise.withResolvers<void>();
+  let resolve = () => {};
+  const next = () => new Promise<void>((stored) => resolve = stored);
+  let stored = next();
   const store = aroundStore(inner, async (call) => {
     const result = await call.apply();
     if (call.op === "append") {
-      stored.resolve();
-      stored = Promise.withResolvers();
+      resolve();
+      stored = next();
     }
     return result;
   });
@@ -84,7 +86,7 @@ const mapItems: Shape = async (inner, size) => {
       id: "each",
       task: {
         execute: async (n: number) => {
-          if (n > 0) await stored.promise;
+          if (n > 0) await stored;
           return textOf(n, 2_000);
         },
       },
