@@ -41,6 +41,7 @@ export type {
   RunRow,
   RunWait,
   WaitPage,
+  WorkerList,
 } from "./wire.ts";
 export type {
   AnswerRequest,
