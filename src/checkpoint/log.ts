@@ -37,6 +37,7 @@ export { MAX_DELTAS } from "./next_record.ts";
  *    {@link MAX_DELTAS} records after it, however long the run.
  * 3. A record that opens or closes nothing and moves no ownership never touches the mailbox; every other one checks it.
  * 4. An append whose outcome is in doubt is judged by reading, and repeated under its own id only when nothing moved.
+ * 5. A reader that meets a purge or a cut between two reads reads again: it answers what is there now, or that nothing is.
  */
 export class CheckpointLog<S> {
   readonly #store: Store;
@@ -58,7 +59,11 @@ export class CheckpointLog<S> {
   }
 
   /** The run as of its newest record, or `undefined` for an unknown one. */
-  async load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
+  load(runId: string, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
+    return readAgain(() => this.#load(runId, options));
+  }
+
+  async #load(runId: string, options: LoadOptions): Promise<Cursor<S> | undefined> {
     const tail = await this.#store.tail(runId, options);
     if (tail === undefined) return undefined;
     return await this.#restorer.run(runId, tail, decodedRecords(runId, tail.records, this.#codec), options);
@@ -69,7 +74,11 @@ export class CheckpointLog<S> {
    *
    * @throws {CheckpointNotFoundError} the run has no such revision, or none any more
    */
-  async at(runId: string, revision: number, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
+  at(runId: string, revision: number, options: LoadOptions = {}): Promise<Cursor<S> | undefined> {
+    return readAgain(() => this.#at(runId, revision, options));
+  }
+
+  async #at(runId: string, revision: number, options: LoadOptions): Promise<Cursor<S> | undefined> {
     const { head, mailbox } = await this.#store.inspect(runId, revision, undefined, options);
     if (head === null) return undefined;
     if (revision > head.position.revision) throw new CheckpointNotFoundError(runId, revision);
@@ -269,3 +278,18 @@ export class CheckpointLog<S> {
 }
 
 const MAX_DOUBTS = 3;
+const MAX_READS = 4;
+
+/** Reads again when the parts of what was read are gone; what is damaged fails each time. */
+async function readAgain<T>(read: () => Promise<T>): Promise<T> {
+  for (let reads = 1;; reads++) {
+    try {
+      return await read();
+    } catch (error) {
+      const isTorn = isSuperstepError(error, "CHECKPOINT_DECODE") ||
+        (isSuperstepError(error, "CHECKPOINT_NOT_FOUND") && error.fields["revision"] === undefined) ||
+        (isSuperstepError(error, "STORE") && error.fields["op"] === "parts");
+      if (!isTorn || reads >= MAX_READS) throw error;
+    }
+  }
+}

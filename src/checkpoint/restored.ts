@@ -123,7 +123,7 @@ export class Restorer<S> {
       const parts = new Map(refs.map((ref, i) => [partKey(ref), bytes[i]!]));
       return restore(table, parts, this.#codec);
     } catch (cause) {
-      if (isSuperstepError(cause, "STORE")) throw cause;
+      if (isSuperstepError(cause, "STORE", "CHECKPOINT_NOT_FOUND")) throw cause;
       throw new CheckpointDecodeError(runId, field, messageOf(cause), { cause });
     }
   }

@@ -74,17 +74,19 @@ const DEFAULT_MAX_STEPS = 10_000;
 /**
  * Settles what a conflicting append of revision 0 means: nothing, when the run that is there is this very one.
  *
+ * @returns false when that run is gone, so that this one can be made
  * @throws {RunExistsError} the id is taken by another run
  */
 export async function sameRun<S>(
   deps: RunnerDeps<S>,
   created: EventOf<"created">,
   conflict: unknown,
-): Promise<void> {
+): Promise<boolean> {
   if (!isSuperstepError(conflict, ...CONFLICTS)) throw conflict;
   const found = await deps.log.load(created.runId, { state: false });
-  if (found === undefined) throw conflict;
+  if (found === undefined) return false;
   const { runId, graphId, inputDigest } = found.checkpoint.run;
   if (graphId !== created.graphId) throw new RunExistsError(runId, `another graph, ${graphId}`);
   if (inputDigest !== created.inputDigest) throw new RunExistsError(runId, "another input");
+  return true;
 }

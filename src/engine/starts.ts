@@ -141,7 +141,7 @@ export class Starts<S> {
           return await make();
         } catch (error) {
           if (await removeStaleFork(this.#deps, created, error)) continue;
-          await sameRun(this.#deps, created, error);
+          if (!await sameRun(this.#deps, created, error)) continue;
           return known(created.runId);
         }
       }
@@ -159,7 +159,7 @@ export class Starts<S> {
       } catch (error) {
         // What the caller demanded is for the caller to read again.
         if (isSuperstepError(error, "CELL_CONFLICT") && error.fields["space"] !== "schedules") continue;
-        await sameRun(this.#deps, created, error);
+        if (!await sameRun(this.#deps, created, error)) continue;
         return known(created.runId);
       } finally {
         end();
