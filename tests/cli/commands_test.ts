@@ -200,7 +200,7 @@ test("the history is a timeline of records with attempts, durations and bytes (H
     );
     assert.match(
       out,
-      /↻ draft × 1: Error: no ink at attempt 1, at Draft\.execute \(.*desk\.[jt]s:\d+:\d+\); again after \d+ ms/,
+      /↻ draft × 1: Error: no ink at attempt 1, at (Draft\.)?execute \(.*desk\.[jt]s:\d+:\d+\); again after \d+ ms/,
     );
     assert.match(out, /✔ draft × 2 {2}\d+ ms/);
     assert.match(out, /pages has 5 items\n/);

@@ -197,7 +197,7 @@ test("a database that is missing, of another kind or a folder is told, and not w
     oneLine(await run(folder), /the database .*folder\.db is a folder/);
     oneLine(
       await run(join(shell.folder, "no", "such.db")),
-      /store open failed: .* check that its folder exists/,
+      /store open failed: .* the folder of the file does not exist/,
     );
     oneLine(await run(join(text, "x.db")), /a part of .* is no folder/);
   }));
