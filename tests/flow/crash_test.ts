@@ -73,8 +73,6 @@ async function round(
       if (crash.point === undefined) throw error;
     }),
   );
-  const stopped = crash.point !== undefined;
-
   const second = clock.fork();
   const two = far(aroundStore(store, (call) => clock.hold(call.apply())), second);
   const rescuer = compile(graph, { store: two, runtime: second, logger: QUIET });
@@ -92,8 +90,12 @@ async function round(
   assert.deepEqual(open, [], JSON.stringify([plan, crash.point]));
   await checkPermits(store, () => limit);
   assert.deepEqual(await store.cells.list("queue", { limit: 10 }), [], "nobody is left in a queue");
-  await clock.drive(Promise.all([other.stop(0), stopped ? undefined : worker.stop(0)]).then(() => {}));
-  return stopped;
+  // It may have been stopped while the other one was at work, or be stopped by its last write, which says that it leaves.
+  const ended = crash.point !== undefined
+    ? undefined
+    : Promise.race([worker.stop(0), crash.stopped.catch(() => {})]);
+  await clock.drive(Promise.all([other.stop(0), ended]).then(() => {}));
+  return crash.point !== undefined;
 }
 
 async function atEveryWrite(lab: Lab): Promise<void> {
