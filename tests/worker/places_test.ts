@@ -7,6 +7,7 @@ import { compile } from "../../src/compile.ts";
 import type { TaskContext } from "../../mod.ts";
 import { effort } from "../support/effort.ts";
 import { chainOf, graphOf, type Notes, notes } from "../support/graphs.ts";
+import { serve } from "../../src/worker/mod.ts";
 import { WorkerLab } from "./lab.ts";
 
 const fresh = chainOf("a", "b");
@@ -92,13 +93,19 @@ test("40 runs that retry a dead service do not delay a healthy one (FT-F2, E13)"
 
 test("a run whose called run naps gives its place to others too (FT-F2, E13, O5)", async () => {
   const lab = new WorkerLab();
-  const called = compile(napping, { store: lab.store, runtime: lab.clock });
+  const { runner } = lab.process(fresh);
+  const { store } = runner;
+  const called = compile(napping, { store, runtime: lab.clock });
   const calling = new GraphBuilder<Notes>({ id: "calling" })
     .addVertex({ id: "call", task: new Subgraph(called), select: () => notes(), reduce: () => {} })
     .build({ entry: "call", finish: "call" });
-  const { runner } = lab.process(fresh);
-  const callers = compile(calling, { store: lab.store, runtime: lab.clock });
-  const { worker } = await lab.serve(fresh, { more: [calling, napping], concurrency: 2 });
+  const callers = compile(calling, { store, runtime: lab.clock });
+  const worker = await serve({
+    runtime: lab.clock,
+    runners: [runner, callers, called],
+    concurrency: 2,
+    logger: { info: () => {}, warn: () => {} },
+  });
   for (let i = 0; i < 2; i++) await callers.submit(notes(), { runId: `w${i}` });
   await lab.pass("7s");
   assert.equal(worker.active, 2);
@@ -108,6 +115,7 @@ test("a run whose called run naps gives its place to others too (FT-F2, E13, O5)
   await lab.pass("55s");
   assert.equal((await called.list({ status: "completed" })).rows.length, 2);
   assert.equal((await callers.list({ status: "completed" })).rows.length, 2);
+  await lab.clock.drive(worker.stop(0));
   await lab.end();
 });
 
