@@ -3,7 +3,6 @@ import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
 import type { RunnerDeps } from "./engine/runner_deps.ts";
-import { failureLog } from "./engine/failure_log.ts";
 import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
 import { Flow } from "./engine/flow/flow.ts";
 import { positive, type RunnerOptions, span } from "./engine/options.ts";
@@ -131,7 +130,7 @@ export function compile<S, I>(
       maxRecoveries: positive(options.maxRecoveries, 10, "compile", "maxRecoveries"),
     },
     logger,
-    hooks: [failureLog(logger), ...hooksOf(options.hooks)],
+    hooks: hooksOf(options.hooks),
     measureOutput: guard,
     schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
   };

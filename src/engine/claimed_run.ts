@@ -1,12 +1,12 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import { isSuperstepError, RunAbortedError } from "../errors.ts";
-import { hookEventsOf } from "./hook_events.ts";
+import { announce } from "./failure_log.ts";
 import { ChildRuns, isAwaited, NOT_AWAITED } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
 import { Coordinator } from "./coordinator.ts";
 import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
-import { type Hooks, notify } from "./events.ts";
+import type { Hooks } from "./events.ts";
 import type { Admission } from "./flow/flow.ts";
 import { EventStream, type RunHandle } from "./handle.ts";
 import { cancelCalled, cancelRun } from "./operations/cancel.ts";
@@ -136,9 +136,7 @@ export class ClaimedRun<S> {
 
   #announce(created: EventOf<"created">): void {
     const { checkpoint } = this.#cursor;
-    for (const told of hookEventsOf(checkpoint, checkpoint, [created])) {
-      notify(this.#observers(), this.#deps.logger, told);
-    }
+    announce(this.#observers(), this.#deps.logger, checkpoint, checkpoint, [created]);
   }
 }
 

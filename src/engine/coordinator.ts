@@ -3,7 +3,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, messageOf, OwnershipLostError, RunAbortedError } from "../errors.ts";
 import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
-import { hookEventsOf } from "./hook_events.ts";
+import { announce } from "./failure_log.ts";
 import { endOf } from "./end_reason.ts";
 import { type ChildRuns, LOAD_FAULTS } from "./child_runs.ts";
 import type { Claim, Ending } from "./claim.ts";
@@ -325,8 +325,7 @@ export class Coordinator<S> implements OwnedRun {
     this.#children.settle(events);
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
     if (rerun.length > 0) this.#rerun(events, rerun);
-    if (this.#observers().length === 0) return;
-    for (const told of hookEventsOf(before, cursor.checkpoint, events)) this.#tell(told);
+    announce(this.#observers(), this.#deps.logger, before, cursor.checkpoint, events);
   }
 
   /** What a body came to while the append was under way has not seen the results in it. */

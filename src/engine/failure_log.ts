@@ -1,12 +1,34 @@
 import type { VertexFailure } from "../model/failure.ts";
-import type { Hooks, Logger } from "./events.ts";
+import type { RecordEvent } from "../checkpoint/records.ts";
+import type { Checkpoint } from "../model/checkpoint.ts";
+import { type Hooks, type Logger, notify } from "./events.ts";
+import { hookEventsOf } from "./hook_events.ts";
 import { userFrame } from "./stacks.ts";
+
+/** Tells observers, and the log where it is of failures, what a record tells; most records are told to nobody. */
+export function announce(
+  observers: readonly Hooks[],
+  logger: Logger,
+  before: Checkpoint,
+  after: Checkpoint,
+  events: readonly RecordEvent[],
+): void {
+  const all = events.some(isLogged) ? [failureLog(logger), ...observers] : observers;
+  if (all.length === 0) return;
+  for (const told of hookEventsOf(before, after, events)) notify(all, logger, told);
+}
+
+function isLogged(event: RecordEvent): boolean {
+  const { type } = event;
+  return type === "attempt_failed" || type === "failed" || type === "halted" ||
+    (type === "claimed" && event.recovery);
+}
 
 /**
  * Writes one line for each attempt and vertex that fails, for each halt, and for each run that is recovered; the field
  * `event` names the hook that is told of it, for loggers that write it otherwise.
  */
-export function failureLog(logger: Logger): Hooks {
+function failureLog(logger: Logger): Hooks {
   return {
     attemptFailed: ({ failure, stack, nextAt, ...of }) =>
       logger.warn(

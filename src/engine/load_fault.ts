@@ -2,9 +2,8 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import { revise } from "../checkpoint/revise.ts";
 import { isSuperstepError, messageOf } from "../errors.ts";
 import { errorText } from "../model/texts.ts";
-import { hookEventsOf } from "./hook_events.ts";
+import { announce } from "./failure_log.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
-import { notify } from "./events.ts";
 import { passOn } from "./flow/gate.ts";
 import { runTime } from "./run_time.ts";
 import { checkOwner } from "./owner_check.ts";
@@ -47,7 +46,7 @@ export async function haltUnloadable<S>(
     cells: limited?.cells,
   });
   if (limited !== undefined) await passOn(deps, limited.passOn);
-  for (const told of hookEventsOf(before, checkpoint, events)) notify(deps.hooks, deps.logger, told);
+  announce(deps.hooks, deps.logger, before, checkpoint, events);
   deps.logger.warn(`superstep: run ${runId} is halted, because this code cannot load it`, {
     runId,
     problem: messageOf(fault),

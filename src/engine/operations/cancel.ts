@@ -5,11 +5,10 @@ import type { RecordEvent } from "../../checkpoint/records.ts";
 import { revise } from "../../checkpoint/revise.ts";
 import { CheckpointNotFoundError, CONFLICTS, isSuperstepError, RunCancelledError } from "../../errors.ts";
 import type { Checkpoint } from "../../model/checkpoint.ts";
-import { hookEventsOf } from "../hook_events.ts";
+import { announce } from "../failure_log.ts";
 import { calledBy } from "../child_runs.ts";
 import type { FormerOwner } from "../claim.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
-import { notify } from "../events.ts";
 import { passOn } from "../flow/gate.ts";
 import { resultsDue } from "../mailbox_facts.ts";
 import { checkedReason, checkedRunId } from "../options.ts";
@@ -129,7 +128,7 @@ async function record<S>(
   });
   if (limited !== undefined) await passOn(deps, limited.passOn);
   if (graphId === deps.graph.id) {
-    for (const told of hookEventsOf(before, after, events)) notify(deps.hooks, deps.logger, told);
+    announce(deps.hooks, deps.logger, before, after, events);
   }
   await returnToCaller(deps, before.run.caller);
   return { runId, status: "cancelled", reason };
