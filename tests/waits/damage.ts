@@ -10,7 +10,9 @@ export async function storedCheckpoint(store: Store, runId: string): Promise<Che
 }
 
 /** A checkpoint with the list that its path stands for, to be compared with another one or written. */
-export function listed(checkpoint: Checkpoint) {
+export function listed(
+  checkpoint: Checkpoint,
+): Omit<Checkpoint, "path"> & { readonly path: readonly string[] } {
   return { ...checkpoint, path: verticesOf(checkpoint.path) };
 }
 
