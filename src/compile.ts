@@ -3,9 +3,9 @@ import { jsonSchemaOf, stateValidator } from "./checkpoint/validate.ts";
 import { sizeGuard } from "./checkpoint/size.ts";
 import type { WorkflowClass } from "./decorators/mod.ts";
 import type { RunnerDeps } from "./engine/runner_deps.ts";
-import { consoleLogger, hooksOf, safeLogger } from "./engine/events.ts";
+import { hooksOf } from "./engine/events.ts";
 import { Flow } from "./engine/flow/flow.ts";
-import { positive, type RunnerOptions, span } from "./engine/options.ts";
+import { loggerOf, positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
 import { isThenable } from "./engine/thenable.ts";
@@ -115,7 +115,7 @@ export function compile<S, I>(
   }
   const log = new CheckpointLog<S>(store, runtime);
   const ownership = ownershipOf(store, runtime);
-  const logger = safeLogger(options.logger ?? consoleLogger);
+  const logger = loggerOf("compile", options.logger);
   const engine: RunnerDeps<S> = {
     graph,
     tasks: tasksOf(graph, options),

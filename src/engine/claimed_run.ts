@@ -8,7 +8,7 @@ import { Coordinator } from "./coordinator.ts";
 import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import type { Hooks } from "./events.ts";
 import type { Admission } from "./flow/flow.ts";
-import { EventStream, type RunHandle } from "./handle.ts";
+import { EventStream, reportUnheard, type RunHandle } from "./handle.ts";
 import { cancelCalled, cancelRun } from "./operations/cancel.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
 import { returnToCaller } from "./released_bodies.ts";
@@ -93,12 +93,16 @@ export class ClaimedRun<S> {
       ({ cursor, errors }) => resultOf(this.#deps, cursor, errors),
       (error) => this.#cancelled(error),
     ).then((result) => this.#ended(result, created === undefined));
-    result.catch(() => {});
     const { runId } = this.#cursor.checkpoint.run;
+    let asked = false;
+    reportUnheard(this.#deps.logger, runId, result, () => asked);
     return {
       runId,
       created: created !== undefined,
-      result: () => result,
+      result: () => {
+        asked = true;
+        return result;
+      },
       cancel: (reason) => cancelRun(this.#deps, runId, reason),
       events: (options) => this.#stream.read(options),
     };

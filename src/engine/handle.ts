@@ -1,4 +1,5 @@
-import type { Hooks, RunEvent } from "./events.ts";
+import { isSuperstepError, reasonOf } from "../errors.ts";
+import type { Hooks, Logger, RunEvent } from "./events.ts";
 import { positive } from "./options.ts";
 import type { Cancellation } from "./operations/cancel.ts";
 import type { RunResult } from "./result.ts";
@@ -18,6 +19,19 @@ export interface RunHandle<S> {
    * is dead and this one has taken the run over.
    */
   events(options?: EventsOptions): AsyncIterableIterator<RunEvent | MissedEvents>;
+}
+
+/** Logs, once, that work on a run failed, such as by its store, where nobody has asked for its result until then. */
+export function reportUnheard(
+  logger: Logger,
+  runId: string,
+  result: Promise<unknown>,
+  isAsked: () => boolean,
+): void {
+  result.catch((error) => {
+    if (isAsked() || isSuperstepError(error, "RUN_ABORTED")) return;
+    logger.warn(`superstep: run ${runId} was let go here: ${reasonOf(error)}`, { runId });
+  });
 }
 
 /** Options of `handle.events()`. */

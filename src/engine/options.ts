@@ -8,7 +8,7 @@ import type { WaitDefinition } from "../model/wait.ts";
 import { callingRunOf, isCalledTag } from "./child_runs.ts";
 import type { RunSettings } from "./runner_deps.ts";
 import { queryProblem } from "../model/key_texts.ts";
-import { type Hooks, hooksOf, type Logger } from "./events.ts";
+import { consoleLogger, type Hooks, hooksOf, type Logger, safeLogger } from "./events.ts";
 
 /** Options of `start` and `run`. */
 export interface StartOptions extends Omit<SubmitOptions, "at">, WorkOptions {
@@ -98,12 +98,25 @@ export interface RunnerOptions {
   readonly maxStateBytes?: number;
   /** Observers of every run. */
   readonly hooks?: Hooks | readonly Hooks[];
-  /** Where `ctx.log` and the engine write. @default the console, warnings only */
-  readonly logger?: Logger;
+  /** Where `ctx.log` and the engine write: an object like `console`; `false` or `null` for no log at all. @default the console */
+  readonly logger?: Logger | false | null;
 }
 
 function refused(op: string, problem: string): Error {
-  return op === "compile" ? new BuildError(op, problem) : new ArgumentError(op, problem);
+  return op === "compile" || op === "createApp"
+    ? new BuildError(op, problem)
+    : new ArgumentError(op, problem);
+}
+
+/** The logger given, made safe; one that is silent for `false` and `null`, and the console by default. */
+export function loggerOf(op: string, given: Logger | false | null | undefined): Logger {
+  if (given === false || given === null) return { info: () => {}, warn: () => {} };
+  const { info, warn } = given ?? consoleLogger;
+  if (typeof info === "function" && typeof warn === "function") return safeLogger(given ?? consoleLogger);
+  throw refused(
+    op,
+    "the logger has no methods `info` and `warn`; give an object like `console`, or `false` for no log",
+  );
 }
 
 /** A whole number from 1, or the default. */

@@ -8,7 +8,7 @@ import { hooksOf } from "./events.ts";
 import { displace } from "./flow/displace.ts";
 import type { Admission } from "./flow/flow.ts";
 import { passOn } from "./flow/gate.ts";
-import { EventStream, type RunHandle } from "./handle.ts";
+import { EventStream, reportUnheard, type RunHandle } from "./handle.ts";
 import { checkOptions } from "./known.ts";
 import { cancelRun } from "./operations/cancel.ts";
 import { removeStaleFork } from "./operations/remove_stale_fork.ts";
@@ -96,15 +96,20 @@ export class Starts<S> {
     const stream = new EventStream();
     const hooks = [...hooksOf(options.hooks), stream.hooks];
     let result: Promise<RunResult<S>> | undefined;
+    let asked = false;
     const follow = () => {
-      result ??= this.#claims.follow(runId, { ...options, hooks }).finally(() => stream.end());
-      result.catch(() => {});
+      if (result !== undefined) return result;
+      result = this.#claims.follow(runId, { ...options, hooks }).finally(() => stream.end());
+      reportUnheard(this.#deps.logger, runId, result, () => asked);
       return result;
     };
     return {
       runId,
       created,
-      result: follow,
+      result: () => {
+        asked = true;
+        return follow();
+      },
       cancel: (reason) => cancelRun(this.#deps, runId, reason),
       events: (reading) => {
         void follow();

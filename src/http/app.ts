@@ -1,8 +1,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { cors } from "hono/cors";
 import { compile } from "../compile.ts";
-import { consoleLogger, safeLogger } from "../engine/events.ts";
-import { positive, span } from "../engine/options.ts";
+import { loggerOf, positive, span } from "../engine/options.ts";
 import { BuildError } from "../errors.ts";
 import { systemRuntime } from "../runtime/system.ts";
 import type { Api, Env } from "./api.ts";
@@ -115,7 +114,7 @@ function apiOf(options: AppOptions, signal: AbortSignal, goings: AppLifetime): A
     store = runners[0]?.store,
     runtime = systemRuntime,
   } = options;
-  const logger = safeLogger(options.logger ?? consoleLogger);
+  const logger = loggerOf("createApp", options.logger);
   const { expose = {}, events = {} } = options;
   const compiled = workflows.map((workflow) => {
     if (store === undefined) {

@@ -50,8 +50,8 @@ export interface AppOptions {
   readonly signal?: AbortSignal;
   /** The clock, timers and ids. @default the system's */
   readonly runtime?: Runtime;
-  /** Where the app writes. @default the console, warnings only */
-  readonly logger?: Logger;
+  /** Where the app writes: an object like `console`; `false` or `null` for no log at all. @default the console */
+  readonly logger?: Logger | false | null;
 }
 
 /** How event streams are sent. */

@@ -13,8 +13,8 @@ export interface TracingOptions {
   readonly tracer?: Tracer;
   /** Whether a run is traced. It must say the same of a run in every process. @default every run is */
   readonly sample?: (run: RunRecord) => boolean;
-  /** Where faults of span processors and exporters are written. @default the console */
-  readonly logger?: Pick<Logger, "warn">;
+  /** Where faults of span processors and exporters are written; `false` or `null` for nowhere. @default the console */
+  readonly logger?: Pick<Logger, "warn"> | false | null;
 }
 
 /**
@@ -49,7 +49,9 @@ export function tracing(options: TracingOptions = {}): Hooks {
   const of = (event: { readonly runId: string }) => segments.get(event.runId);
 
   const begin = (run: RunRecord, attributes: Readonly<Record<string, boolean>> = {}): Segment => {
-    const blame = (error: unknown) => logger.warn("superstep: a span processor failed", { error });
+    const blame = (error: unknown) => {
+      if (logger) logger.warn("superstep: a span processor failed", { error });
+    };
     return new Segment(tracer, traceOf(run, sample(run)), run, { attributes, blame });
   };
   const open = (run: RunRecord, attributes?: Readonly<Record<string, boolean>>) => {

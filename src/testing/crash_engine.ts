@@ -57,7 +57,7 @@ export class CrashEngine<S> {
       },
     });
     this.#carrier = {
-      runner: compile(instrumented, { logger: SILENT, ...scenario.runner, store, runtime }),
+      runner: compile(instrumented, { logger: false, ...scenario.runner, store, runtime }),
       clock,
       now: runtime.now,
       store,
@@ -142,5 +142,3 @@ function whileClockSteps(store: Store, runtime: ClockFork, by: Duration, chance:
 const STEPS = 0.2;
 
 const MOST_TURNS = 100;
-
-const SILENT = { info: () => {}, warn: () => {} };

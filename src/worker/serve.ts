@@ -1,7 +1,7 @@
 import { compile, type CompileOptions } from "../compile.ts";
 import type { WorkflowClass } from "../decorators/mod.ts";
-import { consoleLogger, type Hooks, type Logger, safeLogger } from "../engine/events.ts";
-import { positive, span } from "../engine/options.ts";
+import type { Hooks, Logger } from "../engine/events.ts";
+import { loggerOf, positive, span } from "../engine/options.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { ArgumentError, DuplicateRegistrationError } from "../errors.ts";
 import type { Duration } from "../model/durations.ts";
@@ -52,8 +52,8 @@ export interface ServeOptions {
   readonly hooks?: Hooks;
   /** The clock, timers, ids and randomness. @default the system's */
   readonly runtime?: Runtime;
-  /** Where the worker writes. @default the console, warnings only */
-  readonly logger?: Logger;
+  /** Where the worker writes: an object like `console`; `false` or `null` for no log at all. @default the console */
+  readonly logger?: Logger | false | null;
 }
 
 const KNOWN = {
@@ -93,7 +93,7 @@ export async function serve(options: ServeOptions): Promise<Worker> {
   const unknown = optionProblem(options, KNOWN);
   if (unknown !== undefined) throw new ArgumentError("serve", unknown);
   const { runtime = systemRuntime, plane, signal, hooks, schedules = true } = options;
-  const logger = safeLogger(options.logger ?? consoleLogger);
+  const logger = loggerOf("serve", options.logger);
   const store = storeOf(options);
   const runners = runnersOf(options, store, runtime, logger);
   const graceMs = span(options.grace, 5_000, "serve", "grace");

@@ -19,7 +19,7 @@ export interface StorePlaneOptions {
   /** The clock, timers and randomness. @default the system's */
   readonly runtime?: Runtime;
   /** Told when the store cannot be read. @default nobody */
-  readonly logger?: Logger;
+  readonly logger?: Logger | false | null;
 }
 
 /**
@@ -70,10 +70,10 @@ class StorePlane implements ControlPlane {
   #closed = false;
 
   constructor(store: Store, options: StorePlaneOptions) {
-    const { runtime = systemRuntime, logger } = options;
+    const { runtime = systemRuntime } = options;
     this[STORE] = store;
     this.#runtime = runtime;
-    this.#logger = logger;
+    this.#logger = options.logger || undefined;
     this.#pollMs = spanOf("poll", options.poll, 1_000);
     this.#alarm = new Alarm(runtime);
     const firstMs = spanOf("backoff", options.backoff, 1_000);

@@ -125,3 +125,41 @@ test("an owner whose start failed with an unknown outcome lets go of it: the pro
   assert.equal((await lab.drive(other.result())).status, "completed");
   assert.equal(lab.count("a"), 2);
 });
+
+test("work on a run that fails by its store, and whose result nobody asks for, is one line of the log (FT-F9)", async () => {
+  for (const how of ["start", "recover", "events"] as const) {
+    const lab = new Lab();
+    let broken = false;
+    const store = aroundStore(lab.store, async ({ op, apply }) => {
+      if (broken && (op === "append" || op === "inspect")) throw new StoreError(op, "the disk is full");
+      return await apply();
+    });
+    const runner = lab.engine(counted(lab), { store });
+    if (how === "recover") await runner.submit(INPUT, { runId: "r" });
+    const [handle] = how === "recover"
+      ? await lab.drive(runner.recover())
+      : [await runner.start(INPUT, { runId: "r" })];
+    const late = how === "events" ? await runner.start(INPUT, { runId: "r" }) : undefined;
+    late?.events();
+    broken = true;
+    await lab.clock.advance("40s");
+    const told = lab.warnings.filter((line) => /run r was let go here: .*the disk is full/.test(line));
+    assert.equal(told.length, how === "events" ? 2 : 1, `${how}: ${lab.warnings.join("\n")}`);
+    await lab.fails(handle!.result(), "StoreError");
+    assert.equal(lab.count("a"), 1);
+  }
+});
+
+test("work that fails and whose result is asked for is told to the one who asked, not logged (FT-F9)", async () => {
+  const lab = new Lab();
+  let broken = false;
+  const store = aroundStore(lab.store, async ({ op, apply }) => {
+    if (broken && (op === "append" || op === "inspect")) throw new StoreError(op, "the disk is full");
+    return await apply();
+  });
+  const handle = await lab.engine(counted(lab), { store }).start(INPUT, { runId: "r" });
+  const result = handle.result();
+  broken = true;
+  await lab.fails(result, "StoreError");
+  assert.deepEqual(lab.warnings, []);
+});
