@@ -1,5 +1,7 @@
 // Runs on deno by default: the commands are the same everywhere; they run as processes on all three.
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+
 import { test } from "node:test";
 import { DESK, fixture, type Ran, Shell } from "./shell.ts";
 
@@ -228,7 +230,7 @@ test("a detached run is worked on by a worker, which is stopped in good order; r
       "--grace",
       "1s",
     );
-    assert.equal(served.code, 0);
+    assert.equal(served.code, 143);
     assert.match(
       served.out,
       /r1 {2}desk {2}started\n[^]*awaiting an answer\n[^]*gone on with\n[^]*completed\n$/,
@@ -240,6 +242,28 @@ test("a detached run is worked on by a worker, which is stopped in good order; r
       /argument 'often' is invalid\. Give a span such as "30s"/,
     );
     refused(await shell.run("serve", DESK, "-w", "desc"), /there is no workflow "desc"; did you mean desk\?/);
+  }));
+
+test("a worker ends with the code of the signal that stopped it, as every command does (FT-F13, W4)", () =>
+  Shell.with(async (shell) => {
+    for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+      const served = await shell.runIn(
+        { watch: (text, send) => text.startsWith("serving") && send(signal) },
+        "serve",
+        DESK,
+      );
+      assert.equal(served.code, code);
+    }
+  }));
+
+test("a worker whose database is deleted says so and ends with code 1 (FT-F6, W4)", () =>
+  Shell.with(async (shell) => {
+    const served = await shell.runIn(
+      { watch: (text) => text.startsWith("serving") && rmSync(shell.db) },
+      ...["serve", DESK, "--poll", "20ms"],
+    );
+    assert.equal(served.code, 1);
+    assert.match(served.err, /the worker stops: .*was deleted while it was open/);
   }));
 
 test("a worker takes requests too, and has a dashboard, until it is stopped (W3, W4)", () =>
@@ -271,7 +295,7 @@ test("a worker takes requests too, and has a dashboard, until it is stopped (W3,
       "20ms",
     );
     assert.deepEqual(pages, ["asked", "200 200 true"]);
-    assert.equal(served.code, 0);
+    assert.equal(served.code, 143);
     refused(await shell.run("serve", DESK, "--port", "70000"), /Give a number from 0 to 65535/);
   }));
 

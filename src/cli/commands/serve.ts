@@ -77,6 +77,7 @@ async function serveSources(
       let asked = 0;
       const unlisten = cli.io.onStop((signal) => {
         if (asked++ > 0) return cli.io.exit(EXIT[signal]);
+        cli.exitCode = EXIT[signal];
         cli.note(
           "stopping: no more runs are taken, those at work may come to a pause; once more to stop at once",
         );
@@ -89,6 +90,7 @@ async function serveSources(
       );
       try {
         await worker.stopped;
+        if (asked === 0) cli.exitCode = EXIT.fault;
       } finally {
         unlisten();
       }
