@@ -5,7 +5,7 @@
  * @module
  */
 
-export { isSuperstepError, messageOf, reasonOf, SuperstepError } from "./errors/base.ts";
+export { isSuperstepError, messageOf, reasonOf, recordedMessage, SuperstepError } from "./errors/base.ts";
 export * from "./errors/build.ts";
 export * from "./errors/vertex.ts";
 export * from "./errors/halt.ts";

@@ -1,7 +1,7 @@
 import type { Activity } from "../engine/activity.ts";
 import type { OpenWait, RunResult } from "../engine/result.ts";
 import type { Queued } from "../model/flow.ts";
-import { userFrame } from "../engine/stacks.ts";
+import { userFrame } from "../errors/user_frame.ts";
 import type { Cli } from "./cli.ts";
 import { counted, dateTime, span } from "./format.ts";
 import { block, jsonText, line, shortJson } from "./printable.ts";

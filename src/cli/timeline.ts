@@ -1,7 +1,7 @@
 import { routeOf } from "../engine/handlers.ts";
 import type { EventOf } from "../checkpoint/records.ts";
 import type { HistoryEntry, RecordEvent } from "../engine/history.ts";
-import { userFrame } from "../engine/stacks.ts";
+import { userFrame } from "../errors/user_frame.ts";
 import type { Cli } from "./cli.ts";
 import { dateTime, span } from "./format.ts";
 import { line, shortJson } from "./printable.ts";

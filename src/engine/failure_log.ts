@@ -3,7 +3,7 @@ import type { RecordEvent } from "../checkpoint/records.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import { type Hooks, type Logger, notify } from "./events.ts";
 import { hookEventsOf } from "./hook_events.ts";
-import { userFrame } from "./stacks.ts";
+import { userFrame } from "../errors/user_frame.ts";
 
 /** Tells observers, and the log where it is of failures, what a record tells; most records are told to nobody. */
 export function announce(

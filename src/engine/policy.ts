@@ -1,7 +1,7 @@
 import { canonical } from "../checkpoint/canonical.ts";
 import { sizeOf } from "../checkpoint/canonical_tag.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
-import { ContextError, isSuperstepError, messageOf, VertexTimeoutError } from "../errors.ts";
+import { ContextError, isSuperstepError, recordedMessage, VertexTimeoutError } from "../errors.ts";
 import { defined } from "../model/defined.ts";
 import type { CompiledRetry, CompiledVertex, ErrorMatch } from "../model/definition.ts";
 import { MAX_TIME, toMs } from "../model/durations.ts";
@@ -108,7 +108,15 @@ function recordOf(fault: Fault): { readonly failure: VertexFailure; readonly sta
 export function failureOf(fault: Fault): VertexFailure {
   const { error, attempt, phase, first } = fault;
   const { name, code, data } = described(error);
-  return defined({ name, message: errorText(messageOf(error)), code, attempt, data, phase, cause: first });
+  return defined({
+    name,
+    message: errorText(recordedMessage(error)),
+    code,
+    attempt,
+    data,
+    phase,
+    cause: first,
+  });
 }
 
 function isRetryable(fault: Fault): boolean {

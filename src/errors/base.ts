@@ -1,3 +1,5 @@
+import { userFrame } from "./user_frame.ts";
+
 const BRAND = Symbol.for("superstep.error");
 
 /**
@@ -64,13 +66,24 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * What a fault in user code says of itself, with what to do about it where the code tried to change a frozen value: the
- * runtimes only say that it is one.
+ * What a fault in user code says of itself, with what to do about it, and where it was, where the code tried to change
+ * a frozen value: the runtimes only say that it is one.
  */
 export function userFault(error: unknown): string {
-  const said = reasonOf(error);
-  const isWrite = nameOf(error) === "TypeError" && FROZEN.test(said);
-  return isWrite ? `${said} (${FROZEN_ADVICE})` : said;
+  const said = recordedMessage(error).replace(/^superstep: /, "");
+  if (!isFrozenWrite(error)) return said;
+  const frame = userFrame((error as Error).stack ?? "");
+  return `${said}${frame === undefined ? "" : ` at ${frame}`}`;
+}
+
+/** The message of a fault in user code as it is recorded: without the place, on which no state may depend. */
+export function recordedMessage(error: unknown): string {
+  const said = messageOf(error);
+  return isFrozenWrite(error) && !said.includes(FROZEN_ADVICE) ? `${said} (${FROZEN_ADVICE})` : said;
+}
+
+function isFrozenWrite(error: unknown): boolean {
+  return nameOf(error) === "TypeError" && FROZEN.test(messageOf(error));
 }
 
 /** How V8 and JavaScriptCore say that a value is frozen. */

@@ -45,7 +45,10 @@ for (const [name, write] of Object.entries(WRITES)) {
     assert.ok(result.status === "interrupted");
     const { error, failure } = result.failures[0]!;
     assert.match(error.message, ADVICE);
+    assert.match(error.message, /vertex a failed in execute .* at .*frozen_test\.[jt]s:\d+:\d+\)?$/);
     assert.equal(failure.name, "TypeError");
+    assert.match(failure.message, ADVICE);
+    assert.doesNotMatch(failure.message, /frozen_test/, "no state depends on where code lies");
     assert.ok(error.cause instanceof TypeError, "the cause is what was thrown");
   });
 }
@@ -56,6 +59,7 @@ for (const place of ["select", "reduce"] as const) {
     assert.ok(result.status === "interrupted");
     assert.equal(result.failures[0]!.failure.phase, place);
     assert.match(result.failures[0]!.error.message, ADVICE);
+    assert.match(result.failures[0]!.error.message, /frozen_test\.[jt]s:\d+:\d+\)?$/);
   });
 }
 

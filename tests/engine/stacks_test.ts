@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stackOf, userFrame } from "../../src/engine/stacks.ts";
+import { stackOf } from "../../src/engine/stacks.ts";
+import { userFrame } from "../../src/errors/user_frame.ts";
 import { INPUT, interrupted, Lab } from "../waits/lab.ts";
 
 class DownError extends Error {

@@ -1,6 +1,6 @@
 import type { Colours } from "../colours.ts";
 import type { VertexFailure } from "../../model/failure.ts";
-import { userFrame } from "../../engine/stacks.ts";
+import { userFrame } from "../../errors/user_frame.ts";
 import type { RunEvent } from "../../engine/events.ts";
 import { dateTime, span } from "../format.ts";
 import type { OutStream } from "../io.ts";

@@ -1,0 +1,16 @@
+/** Where the code of this package is, as its stack frames name it. */
+const OWN = new URL("..", import.meta.url).href;
+const FOREIGN = /node_modules|\bnode:|\bext:|\binternal\/|\bnative:|\[native code\]|<anonymous>\)?$/;
+
+/** The first frame of a stack that is neither of this package nor of another one nor of the runtime. */
+export function userFrame(stack: string): string | undefined {
+  for (const line of stack.split("\n")) {
+    const frame = /^\s*at (.*)$/.exec(line)?.[1]?.trim();
+    if (frame !== undefined && !FOREIGN.test(frame) && !isOwn(frame)) return frame;
+  }
+  return undefined;
+}
+
+function isOwn(frame: string): boolean {
+  return frame.includes(OWN) || frame.includes(OWN.replace(/^file:\/\//, ""));
+}
