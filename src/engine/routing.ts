@@ -1,4 +1,4 @@
-import { ConditionError, DeadEndError, messageOf, UndeclaredTargetError } from "../errors.ts";
+import { ConditionError, DeadEndError, recordedMessage, UndeclaredTargetError } from "../errors.ts";
 import { onlyReading } from "../checkpoint/in_place_edits.ts";
 import { ignorePromises } from "../checkpoint/promises.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
@@ -70,7 +70,7 @@ function halted(
     halt: {
       kind,
       step,
-      message: errorText(error instanceof ConditionError ? messageOf(error.cause) : error.message),
+      message: errorText(error instanceof ConditionError ? recordedMessage(error.cause) : error.message),
       ...(vertexId === undefined ? {} : { vertexId }),
       ...(target === undefined ? {} : { target: errorText(target) }),
     },

@@ -1,6 +1,7 @@
 /** Where the code of this package is, as its stack frames name it. */
 const OWN = new URL("..", import.meta.url).href;
-const FOREIGN = /node_modules|\bnode:|\bext:|\binternal\/|\bnative:|\[native code\]|<anonymous>\)?$/;
+const FOREIGN =
+  /node_modules|\bnode:|\bext:|\binternal\/|\bnative:|\[native code\]|<anonymous>\)?$|\(unknown\)$/;
 
 /** The first frame of a stack that is neither of this package nor of another one nor of the runtime. */
 export function userFrame(stack: string): string | undefined {

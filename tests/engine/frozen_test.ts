@@ -67,6 +67,7 @@ test("a pick that writes to the state halts the run with what to do instead (E2)
   const result = await run("pick", WRITES["assigns a field"]!);
   assert.ok(result.status === "interrupted" && isSuperstepError(result.halt?.error, "CONDITION"));
   assert.match(result.halt.error.message, ADVICE);
+  assert.match(result.halt.message, ADVICE);
 });
 
 test("another TypeError, and another error with such a text, are left as they are (E2)", async () => {
