@@ -46,6 +46,7 @@ const KNOWN = {
   store: true,
   provide: true,
   runtime: true,
+  adopt: true,
   inlineTimers: true,
   maxRecoveries: true,
   maxStateBytes: true,
@@ -125,6 +126,7 @@ export function compile<S, I>(
     ownership,
     flow: new Flow(graph.id, graph.flow, store, log as CheckpointLog<unknown>, runtime, ownership),
     rules: { validator, measure: (state) => guard(state, "the state") },
+    adopts: adopts(graph.id, options.adopt),
     limits: {
       inlineTimersMs: span(options.inlineTimers, 30_000, "compile", "inlineTimers"),
       maxRecoveries: positive(options.maxRecoveries, 10, "compile", "maxRecoveries"),
@@ -135,6 +137,14 @@ export function compile<S, I>(
     schemaOf: (vertexId, name) => schemas.get(`${vertexId}/${name}`),
   };
   return new Runner(engine, store, validator);
+}
+
+function adopts(graphId: string, adopt: unknown): boolean {
+  if (adopt === undefined || adopt === "compatible") return adopt !== undefined;
+  throw new BuildError(
+    "compile",
+    `graph ${graphId}: adopt is ${shown(adopt)}; give "compatible", or leave it out`,
+  );
 }
 
 function storeProblem(graphId: string, store: unknown): string {

@@ -2,6 +2,7 @@ import { type Checkpoint, type Execution, executionKey, extended } from "../mode
 import { defined } from "../model/defined.ts";
 import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
+import { freshExecution } from "./beginning.ts";
 import type { EventOf, RecordEvent } from "./records.ts";
 
 /**
@@ -25,60 +26,7 @@ export function evolve(
   return evolution.end(revision, at);
 }
 
-/** The checkpoint of revision 0. */
-export function firstCheckpoint(event: EventOf<"created">, at: number): Checkpoint {
-  return {
-    run: {
-      runId: event.runId,
-      graphId: event.graphId,
-      graphVersion: event.graphVersion,
-      status: "running",
-      step: 0,
-      revision: 0,
-      ...(event.owner === undefined ? {} : { owner: event.owner }),
-      recoveries: 0,
-      createdAt: at,
-      ...(event.owner === undefined ? {} : { startedAt: at }),
-      updatedAt: at,
-      ...(event.deadline === undefined ? {} : { deadline: event.deadline }),
-      maxSteps: event.maxSteps,
-      tags: event.tags,
-      inputDigest: event.inputDigest,
-      ...(event.caller === undefined ? {} : { caller: event.caller }),
-      ...(event.waitSalt === undefined ? {} : { waitSalt: event.waitSalt }),
-      ...(event.flow === undefined ? {} : { flow: event.flow }),
-    },
-    phase: "routed",
-    frontier: [event.entry],
-    executions: new Map(),
-    maps: new Map(),
-    routes: [],
-    arrivals: new Map(),
-    finishRan: false,
-    nextStep: 0,
-    folded: false,
-    path: { older: [], newer: [] },
-  };
-}
-
-/** An execution of which nothing is recorded yet. */
-export function freshExecution(vertexId: string, item?: number): Execution {
-  return {
-    vertexId,
-    ...(item === undefined ? {} : { item }),
-    generation: 0,
-    status: "pending",
-    failedAttempts: [],
-    spentMs: 0,
-    once: EMPTY,
-    waits: EMPTY,
-    results: 0,
-    refusals: EMPTY,
-  };
-}
-
 const NONE: ReadonlyMap<string, readonly string[]> = new Map();
-const EMPTY = new Map<never, never>() as ReadonlyMap<never, never>;
 
 /** What moves no run on. */
 const NO_PROGRESS: ReadonlySet<string> = new Set<RecordEvent["type"]>(
@@ -106,6 +54,7 @@ export class Evolution {
   readonly #run: Mutable<Checkpoint["run"]>;
   #executions: Map<string, Execution> | undefined;
   #maps: Map<string, { count: number; digest: string }> | undefined;
+  #moved = false;
 
   constructor(checkpoint: Checkpoint) {
     this.#run = { ...checkpoint.run };
@@ -125,6 +74,7 @@ export class Evolution {
   end(revision: number, at: number): Checkpoint {
     this.#run.revision = revision;
     this.#run.updatedAt = at;
+    if (this.#moved) this.#run.versionSince = revision;
     return this.#next;
   }
 
@@ -136,7 +86,8 @@ export class Evolution {
         return;
       case "adopted":
         this.#run.graphVersion = event.to;
-        this.#next.frontier = [event.entry];
+        this.#moved = true;
+        if (event.entry !== undefined) this.#next.frontier = [event.entry];
         return;
       case "claimed":
         return this.#claim(event, at);

@@ -17,7 +17,8 @@ import type {
   Ownership,
   RecordWrite,
 } from "./cursor.ts";
-import { evolve, firstCheckpoint } from "./evolve.ts";
+import { firstCheckpoint } from "./beginning.ts";
+import { evolve } from "./evolve.ts";
 import { type AppendHints, appendHints } from "./hints.ts";
 import { indexChanges } from "./index_rows.ts";
 import { decodeMailbox, encodeMailbox, mailboxAfter, noMailbox } from "./mailbox.ts";

@@ -185,7 +185,7 @@ export const eventSchema = z.discriminatedUnion("type", [
     from: z.string(),
     to: z.string(),
     form: z.string(),
-    entry: z.string(),
+    entry: z.string().exactOptional(),
   }),
 ]);
 
@@ -245,6 +245,7 @@ const run = z.object({
   flow: flow.exactOptional(),
   permits: z.array(z.object(grant)).exactOptional(),
   queued: z.object(queued).exactOptional(),
+  versionSince: count.exactOptional(),
 });
 
 /** What a ledger holds. */

@@ -34,14 +34,15 @@ export type RecordEvent =
    * nothing is settled and that have other items now; there is something to run then.
    */
   | { readonly type: "updated"; readonly maps?: readonly Split[] }
-  /** A run that had begun no body moved to another version of its graph; the record holds its state anew. */
+  /** A run moved to another version of its graph; the record holds its state anew. */
   | {
     readonly type: "adopted";
     readonly from: string;
     readonly to: string;
     /** As in `created`. */
     readonly form: string;
-    readonly entry: string;
+    /** Where it begins anew, since it had begun no body; absent where it goes on as it stands. */
+    readonly entry?: string;
   }
   /** A process became the owner; `recovery`: whether a dead owner was replaced. */
   | {

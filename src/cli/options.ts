@@ -5,6 +5,9 @@ import { DEFAULT_DB } from "./database.ts";
 /** What is said of sources everywhere. */
 export const SOURCES = "files, folders or globs that hold workflows";
 
+/** What is said of `--adopt` everywhere. */
+export const ADOPT = "take over runs of an older version that fit this code, see docs/changing-workflows.md";
+
 /** `--db`, `--json`, `--debug`: what every command that reads a database has. */
 export function addDatabase(command: Command): Command {
   return addOutput(command.option("--db <file>", "the Deno KV file that holds the runs", DEFAULT_DB));
@@ -24,6 +27,7 @@ export function addRunning(command: Command): Command {
       "--provide <module>",
       "a module that exports provide(cls, { store, runner }), which makes the tasks",
     )
+    .option("--adopt", ADOPT)
     .option("--concurrency <n>", "the most bodies at once (default: 64)", wholeNumber)
     .option("--max-steps <n>", "the most super-steps of the run (default: 10000)", wholeNumber)
     .addOption(

@@ -53,29 +53,38 @@ function isSource(word: string): boolean {
   return word === "." || word === ".." || /[/\\*?[\]{}]/.test(word) || existsSync(word);
 }
 
+/** Options of commands that compile workflows. */
+export interface CompilingOptions {
+  readonly provide?: string;
+  readonly adopt?: boolean;
+}
+
 /** The workflows of the sources given. */
 export class Workflows {
   readonly sources: readonly string[];
   readonly all: readonly ScannedWorkflow[];
-  readonly #provide: CompileOptions["provide"];
+  readonly #how: Pick<CompileOptions, "provide" | "adopt">;
 
   private constructor(
     sources: readonly string[],
     all: readonly ScannedWorkflow[],
-    provide: CompileOptions["provide"],
+    how: Pick<CompileOptions, "provide" | "adopt">,
   ) {
     this.sources = sources;
     this.all = all;
-    this.#provide = provide;
+    this.#how = how;
   }
 
   /** Loads them. */
-  static async load(sources: readonly string[], provider?: string): Promise<Workflows> {
+  static async load(sources: readonly string[], options: CompilingOptions = {}): Promise<Workflows> {
     if (sources.length === 0) {
       throw new UsageError("no source is given; name the file, folder or glob that holds the workflow");
     }
     const all = await scan(...sources);
-    return new Workflows(sources, all, provider === undefined ? undefined : await provideFrom(provider));
+    return new Workflows(sources, all, {
+      ...(options.provide === undefined ? {} : { provide: await provideFrom(options.provide) }),
+      ...(options.adopt === true ? { adopt: "compatible" } : {}),
+    });
   }
 
   /** The one workflow there is, or the one that is named. */
@@ -112,16 +121,12 @@ export class Workflows {
 
   /** A runner of one of them. */
   runner(workflow: ScannedWorkflow, store: Store, cli: Cli): Runner<unknown> {
-    return compile(workflow.graph, {
-      store,
-      logger: cli.logger,
-      ...(this.#provide === undefined ? {} : { provide: this.#provide }),
-    });
+    return compile(workflow.graph, { store, logger: cli.logger, ...this.#how });
   }
 
   /** Says which tasks are made without the arguments that they take, for that is seen late and is hard to make out. */
   noteArguments(workflow: ScannedWorkflow, cli: Cli): void {
-    if (this.#provide !== undefined) return;
+    if (this.#how.provide !== undefined) return;
     for (const { task } of workflow.graph.vertices.values()) {
       if (task.kind !== "class" || task.cls.length === 0) continue;
       const { name, length } = task.cls;

@@ -69,7 +69,11 @@ function tell(cli: Cli, event: RecordEvent): string {
     case "forked":
       return `begins where ${line(event.parent.runId)} was at revision ${event.parent.revision}`;
     case "adopted":
-      return yellow(`moved from version ${line(event.from)} to ${line(event.to)} before it began`);
+      return yellow(
+        `moved from version ${line(event.from)} to ${line(event.to)}${
+          event.entry === undefined ? "" : " before it began"
+        }`,
+      );
     case "updated":
       return yellow("the state was changed from outside");
     case "claimed":

@@ -2,7 +2,6 @@ import { dueAtOnce } from "../checkpoint/mailbox.ts";
 import type { FoundMailbox } from "../checkpoint/cursor.ts";
 import { isSuperstepError, MailboxConflictError } from "../errors.ts";
 import { cancelled, tooLate } from "./answers.ts";
-import type { Loader } from "./loader.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 
 /** An answer that was checked, to a wait that was open when the mailbox of its run was as found. */
@@ -35,13 +34,11 @@ interface Chain {
  */
 export class AnswerPosts<S> {
   readonly #deps: RunnerDeps<S>;
-  readonly #loader: Loader<S>;
   /** Who waits for the post that is on its way, by run. */
   readonly #waiting = new Map<string, Member[]>();
 
-  constructor(deps: RunnerDeps<S>, loader: Loader<S>) {
+  constructor(deps: RunnerDeps<S>) {
     this.#deps = deps;
-    this.#loader = loader;
   }
 
   /** Whether the answer was accepted; false when the mailbox has changed meanwhile. */
@@ -77,8 +74,7 @@ export class AnswerPosts<S> {
     members: readonly Member[],
     before: Chain | undefined,
   ): Promise<Chain | undefined> {
-    const { graph, log } = this.#deps;
-    const loader = this.#loader;
+    const { log } = this.#deps;
     const { epoch, graphId, found: first } = members[0]!;
     const { found, versions, waits } = before ?? { found: first, versions: new Set(), waits: new Set() };
     let taken: Member[] = [];
@@ -92,9 +88,7 @@ export class AnswerPosts<S> {
     }
     if (taken.length === 0) return before;
     try {
-      const posted = await log.post(runId, epoch, found, async (mailbox) => {
-        // Another version of the code may check answers in another way; loading says what differs.
-        if (mailbox.graphVersion !== graph.version) await loader.load(runId, { state: false });
+      const posted = await log.post(runId, epoch, found, (mailbox) => {
         const { cancel, deadline = Infinity, owner, queue, wake = Infinity } = mailbox;
         const late = taken.filter(({ at }) => cancel !== undefined || deadline <= at);
         for (const { waitId, refused } of late) {

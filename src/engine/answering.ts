@@ -1,10 +1,13 @@
+import { defaultCodec } from "../checkpoint/codec.ts";
+import { decodeMailbox } from "../checkpoint/mailbox.ts";
 import { AnswerError, ArgumentError, CheckpointNotFoundError, GraphMismatchError } from "../errors.ts";
 import { shown } from "../graph/policies.ts";
 import { compareIds, isId } from "../model/ids.ts";
 import { rowsOf } from "../model/pages.ts";
 import type { WaitDefinition, WaitState } from "../model/wait.ts";
+import type { WaitRow } from "../store/store.ts";
 import { AnswerPosts } from "./answer_posts.ts";
-import { checkedAnswer, isAnswerable, listed, refusal } from "./answers.ts";
+import { checkedAnswer, foreignAnswer, isAnswerable, listed, refusal } from "./answers.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { type InboxEntry, inboxOf } from "./history.ts";
 import type { Loader } from "./loader.ts";
@@ -13,7 +16,8 @@ import { type AnswerOptions, checkedRunId } from "./options.ts";
 /**
  * Accepting answers.
  *
- * 1. An answer is judged by the schema that the code declares, whoever gives it.
+ * 1. An answer is judged by the schema that the code declares, whoever gives it; to a run of another version by the one that
+ *    was stored with its wait.
  * 2. It is accepted in one op that checks the mailbox, so that a wait is answered once and a wake is never lost.
  * 3. Nothing runs here: the run is woken, or the process that owns it is poked.
  */
@@ -25,7 +29,7 @@ export class Answering<S> {
   constructor(deps: RunnerDeps<S>, loader: Loader<S>) {
     this.#deps = deps;
     this.#loader = loader;
-    this.#posts = new AnswerPosts(deps, loader);
+    this.#posts = new AnswerPosts(deps);
   }
 
   /** Accepts the answer to a wait, given by its id or as the only open one of its definition. */
@@ -94,7 +98,7 @@ export class Answering<S> {
 
   /** Where no wait of a name is open, the newest one that was, so that its refusal tells what became of it. */
   async #newest(runId: string, name: string, key: string | undefined): Promise<string> {
-    const { checkpoint } = await this.#loader.load(runId, { state: false });
+    const { checkpoint } = await this.#loader.stored(runId);
     const known = [...checkpoint.executions.values()].flatMap((x) => [...x.waits.values()])
       .filter((w) => w.kind === "answer" && w.name === name && (key === undefined || w.key === key))
       .reduce<WaitState | undefined>((a, b) => a !== undefined && a.openedAt > b.openedAt ? a : b, undefined);
@@ -135,7 +139,7 @@ export class Answering<S> {
     if (head === null) throw new CheckpointNotFoundError(runId);
     const at = runtime.now();
     if (found === null || open === null || closed !== null || (open.deadline ?? Infinity) <= at) {
-      const { checkpoint, mailbox } = await this.#loader.load(runId, { state: false });
+      const { checkpoint, mailbox } = await this.#loader.stored(runId);
       const posted = mailbox.content.answers.some((a) => a.waitId === waitId);
       // It was opened between the two reads.
       if (mayRetry && closed === null && !posted && isAnswerable(checkpoint, waitId, at)) return false;
@@ -143,7 +147,10 @@ export class Answering<S> {
     }
     const { graphId, openedAt } = open;
     if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
-    const answer = checkedAnswer(this.#deps, open, value);
+    const { graphVersion } = decodeMailbox(found.value, defaultCodec, runId);
+    const answer = graphVersion === graph.version
+      ? checkedAnswer(this.#deps, open, value)
+      : await this.#foreign(open, value);
     return await this.#posts.post(runId, {
       waitId,
       value: answer,
@@ -154,6 +161,15 @@ export class Answering<S> {
       epoch: head.position.epoch,
       revision: head.position.revision,
     });
+  }
+
+  /** The answer to a run of another version; without a stored schema only the code of that version can judge. */
+  async #foreign(open: WaitRow, value: unknown): Promise<unknown> {
+    const wait = inboxOf({ rows: [open] }).rows[0]!;
+    if (wait.kind === "answer" && wait.schema === undefined) {
+      await this.#loader.load(open.runId, { state: false });
+    }
+    return foreignAnswer(this.#deps, wait, value);
   }
 }
 

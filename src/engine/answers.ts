@@ -1,8 +1,16 @@
+import { storedRefusals } from "../checkpoint/stored_schema.ts";
 import { parseStable } from "../checkpoint/validate.ts";
 import { canonical } from "../checkpoint/canonical.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import type { EventOf } from "../checkpoint/records.ts";
-import { AnswerError, type AnswerRefusal, ArgumentError, isSuperstepError, reasonOf } from "../errors.ts";
+import {
+  AnswerError,
+  type AnswerRefusal,
+  ArgumentError,
+  isSuperstepError,
+  reasonOf,
+  ValidationError,
+} from "../errors.ts";
 import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isOpen, type WaitState } from "../model/wait.ts";
@@ -10,6 +18,7 @@ import type { ClosedWait } from "../store/store.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { isForeignWaitId, isWaitIdOf } from "./ids.ts";
 import { type OpenWait, openWaitsOf } from "./result.ts";
+import type { InboxEntry } from "./history.ts";
 import type { ResumeOptions } from "./options.ts";
 
 /** The answer as it will be stored, judged by what the wait declares. */
@@ -41,6 +50,25 @@ export function checkedAnswer<S>(
     refused.cause = error;
     throw refused;
   }
+}
+
+/**
+ * The answer to a wait of a run whose version is not that of this code, judged by the schema that was stored with the wait;
+ * where this code would take the run over, also by what it declares, for its bodies get the answer then.
+ */
+export function foreignAnswer<S>(
+  deps: Pick<RunnerDeps<S>, "graph" | "measureOutput" | "adopts">,
+  at: InboxEntry,
+  value: unknown,
+): unknown {
+  const what = `the answer to wait ${at.name}`;
+  if (deps.adopts) checkedAnswer(deps, at, value);
+  const given = canonical(value, what);
+  deps.measureOutput(given, what);
+  const issues = at.kind === "answer" ? storedRefusals(at.schema, given) : undefined;
+  if (issues === undefined) return given;
+  const problem = reasonOf(new ValidationError(what, issues));
+  throw new AnswerError("invalid", at.runId, at.waitId, problem, undefined, { issues });
 }
 
 const ADVICE =

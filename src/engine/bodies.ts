@@ -1,4 +1,4 @@
-import { freshExecution } from "../checkpoint/evolve.ts";
+import { freshExecution } from "../checkpoint/beginning.ts";
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
 import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";

@@ -1,7 +1,7 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import { hasReturns } from "../checkpoint/mailbox.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
+import { type GraphVersionMismatchError, isSuperstepError, reasonOf, RunAbortedError } from "../errors.ts";
 import { refOf } from "../model/checkpoint.ts";
 import { isOver, type RunCaller } from "../model/run.ts";
 import { Alarm } from "../runtime/alarm.ts";
@@ -17,12 +17,12 @@ import { haltUnloadable } from "./load_fault.ts";
 import type { Loader } from "./loader.ts";
 import { type ResumeOptions, settingsOf, type StartOptions, type WorkOptions } from "./options.ts";
 import { type Owner, POLL_MS } from "./ownership.ts";
-import { adopt } from "./operations/adopt.ts";
 import { releasedBodiesOf } from "./released_bodies.ts";
 import type { RunResult } from "./result.ts";
 import { runTime } from "./run_time.ts";
 import { pausedFailures } from "./step.ts";
 import { inlineMs, nextDue } from "./superstep.ts";
+import { takeOver } from "./change/take_over.ts";
 import { askOwner, checkOwner } from "./owner_check.ts";
 import { settleWake } from "./wakes.ts";
 import { ClaimedRun, resultOf } from "./claimed_run.ts";
@@ -156,9 +156,7 @@ export class Claims<S> {
     for (;;) {
       for (const wake of page) {
         if (wake.graphId !== graph.id) continue;
-        if (wake.graphVersion === graph.version || await adopt(this.#deps, wake.runId, wake.graphVersion)) {
-          left.add(wake.runId);
-        } else this.#passOver(wake.runId, wake.graphVersion);
+        left.add(wake.runId);
       }
       const after = page.at(-1);
       if (after === undefined || page.length < BATCH) break;
@@ -210,17 +208,15 @@ export class Claims<S> {
   }
 
   /** Says once of each run that other code must go on with it. */
-  #passOver(runId: string, graphVersion: string): void {
+  #passOver({ runId, expected, actual, fields }: GraphVersionMismatchError): void {
     if (this.#passedOver.has(runId)) return;
     if (this.#passedOver.size >= BATCH) this.#passedOver.clear();
     this.#passedOver.add(runId);
     this.#deps.logger.warn(
-      `superstep: run ${runId} is due, but this code has another version of its graph`,
-      {
-        runId,
-        graphVersion,
-        codeVersion: this.#deps.graph.version,
-      },
+      `superstep: run ${runId} is due, but this code has another version of its graph: ${
+        fields["difference"]
+      }`,
+      { runId, graphVersion: actual, codeVersion: expected },
     );
   }
 
@@ -239,11 +235,24 @@ export class Claims<S> {
     } catch (error) {
       if (isSuperstepError(error, ...LOST_CLAIM)) return undefined;
       if (isSuperstepError(error, "GRAPH_VERSION_MISMATCH")) {
-        if (await adopt(this.#deps, runId)) return await this.recoverOne(runId, options);
-        this.#passOver(runId, String(error.fields["actual"]));
-        return undefined;
+        return await this.#takeOver(runId) ? await this.recoverOne(runId, options) : undefined;
       }
       if (await haltUnloadable(this.#deps, runId, error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Brings a run of another version under this code; false when other code must go on with it. */
+  async #takeOver(runId: string): Promise<boolean> {
+    try {
+      const taken = await takeOver(this.#deps, runId);
+      if (typeof taken === "boolean") return taken;
+      this.#passOver(taken);
+      return false;
+    } catch (error) {
+      if (isSuperstepError(error, ...LOST_CLAIM) || await haltUnloadable(this.#deps, runId, error)) {
+        return false;
+      }
       throw error;
     }
   }
@@ -284,7 +293,7 @@ export class Claims<S> {
     const { runtime } = this.#deps;
     const alarm = new Alarm(runtime);
     for (;;) {
-      const cursor = await this.#loader.load(runId);
+      const cursor = await this.#loader.seen(runId);
       const { run, halt } = cursor.checkpoint;
       const goesOn = run.status === "interrupted" && run.caller !== undefined &&
         run.caller.runId === options.caller?.runId &&

@@ -85,8 +85,10 @@ function executionProblem<S>(
     return `it names an error handler that does not exist: ${x.handler}`;
   }
   if (x.handler !== undefined && x.status !== "failed") return "it names an error handler but has not failed";
+  // What no body asks for any more may be declared no longer.
+  const isSettled = x.status === "done" || x.handler !== undefined;
   for (const wait of x.waits.values()) {
-    if (wait.kind === "answer" && !vertex.waits.has(wait.name)) {
+    if (wait.kind === "answer" && !isSettled && !vertex.waits.has(wait.name)) {
       return `it waits for ${wait.name}, which is not declared`;
     }
     if ((wait.result === undefined) !== (wait.seq === undefined)) {

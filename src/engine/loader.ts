@@ -10,7 +10,10 @@ import {
   ResumeTerminalError,
 } from "../errors.ts";
 import { canonicalForm, describeVersionDifference } from "../graph/mod.ts";
-import { isOver } from "../model/run.ts";
+import { defined } from "../model/defined.ts";
+import { isOver, type RunRecord } from "../model/run.ts";
+import { crossing } from "./change/crossing.ts";
+import { formOf } from "./change/form_of.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { validateCheckpoint } from "./load.ts";
 
@@ -36,27 +39,15 @@ export class Loader<S> {
 
   /** The run as of a record of it. Judged in order: its identity, graph, version, end, state, and the rest. */
   async load(runId: string, options: LoadRunOptions = {}): Promise<Cursor<S>> {
-    const { graph, log } = this.#deps;
-    const { revision, ...what } = options;
-    const load: LoadOptions = {
-      ...what,
-      verify: async ({ graphId, graphVersion, status }) => {
-        if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
-        if (graphVersion !== graph.version) {
-          throw new GraphVersionMismatchError(
-            runId,
-            graph.version,
-            graphVersion,
-            await this.#difference(runId),
-          );
-        }
-        if (options.unfinished === true && isOver(status)) {
-          throw new ResumeTerminalError(runId, status);
-        }
-      },
-    };
-    const cursor = await (revision === undefined ? log.load(runId, load) : log.at(runId, revision, load));
-    if (cursor === undefined) throw new CheckpointNotFoundError(runId);
+    const { graph } = this.#deps;
+    const cursor = await this.#read(runId, options, async (run) => {
+      this.#ofGraph(run);
+      if (run.graphVersion !== graph.version) {
+        const difference = await this.#difference(run);
+        throw new GraphVersionMismatchError(runId, graph.version, run.graphVersion, difference);
+      }
+      if (options.unfinished === true && isOver(run.status)) throw new ResumeTerminalError(runId, run.status);
+    });
     if (options.state === false) return cursor;
     let state: S;
     try {
@@ -69,16 +60,55 @@ export class Loader<S> {
     return state === cursor.state ? cursor : { ...cursor, state, isCompleted: true };
   }
 
-  async #difference(runId: string): Promise<string> {
-    const beginning = await this.#deps.log.history(runId, 0, BEGINNING);
-    const begun = beginning.flatMap(({ events }) => events)
-      .findLast((e) => e.type === "created" || e.type === "forked" || e.type === "adopted");
-    // A fork of a run whose beginning was cut off does not know it either.
-    return begun === undefined || begun.form === ""
+  /**
+   * The run as this code sees it, for those who only read: one of another version as it would be taken over. Nothing can be
+   * appended after it.
+   *
+   * @throws {GraphVersionMismatchError} naming the first thing that does not fit
+   */
+  async seen(runId: string, { revision }: Pick<LoadRunOptions, "revision"> = {}): Promise<Cursor<S>> {
+    const { graph, log } = this.#deps;
+    const options = defined({ revision });
+    const cursor = await this.#read(runId, options, (run) => this.#ofGraph(run));
+    const { run } = cursor.checkpoint;
+    if (run.graphVersion === graph.version) return await this.load(runId, options);
+    const found = crossing(this.#deps, cursor, await formOf(log, run));
+    if ("refusal" in found) {
+      throw new GraphVersionMismatchError(runId, graph.version, run.graphVersion, found.refusal);
+    }
+    const { checkpoint, state } = found;
+    validateCheckpoint(graph, checkpoint);
+    return { ...cursor, checkpoint, state };
+  }
+
+  /** The run as it is stored, of whatever version of the graph, without its state. */
+  stored(runId: string): Promise<Cursor<S>> {
+    return this.#read(runId, { state: false }, (run) => this.#ofGraph(run));
+  }
+
+  async #read(
+    runId: string,
+    { revision, state }: LoadRunOptions,
+    verify: NonNullable<LoadOptions["verify"]>,
+  ): Promise<Cursor<S>> {
+    const { log } = this.#deps;
+    const options = { verify, ...defined({ state }) };
+    const cursor =
+      await (revision === undefined ? log.load(runId, options) : log.at(runId, revision, options));
+    if (cursor === undefined) throw new CheckpointNotFoundError(runId);
+    return cursor;
+  }
+
+  #ofGraph({ runId, graphId }: RunRecord): void {
+    const { id } = this.#deps.graph;
+    if (graphId !== id) throw new GraphMismatchError(runId, id, graphId);
+  }
+
+  async #difference(run: RunRecord): Promise<string> {
+    const form = await formOf(this.#deps.log, run);
+    return form === ""
+      // A fork of a run whose beginning was cut off does not know it either.
       ? "its beginning is no longer stored"
-      : describeVersionDifference(begun.form, canonicalForm(this.#deps.graph));
+      : describeVersionDifference(form, canonicalForm(this.#deps.graph));
   }
 }
-
-/** A run moves to other versions only before it has begun. */
-const BEGINNING = 20;

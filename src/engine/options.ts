@@ -94,6 +94,12 @@ export interface RunnerOptions {
   readonly inlineTimers?: Duration;
   /** How often a run may lose its process without any progress before it halts. @default 10 */
   readonly maxRecoveries?: number;
+  /**
+   * Takes over runs of a lower user version, or of another structure of the same one that no living worker serves, where
+   * everything that they stand on means the same in this code: see "Changing a workflow" in the docs. One that does not
+   * fit is refused with the first reason. @default only runs that have begun no body
+   */
+  readonly adopt?: "compatible";
   /** The most bytes of a state, and of an output. @default 16 MiB */
   readonly maxStateBytes?: number;
   /** Observers of every run. */

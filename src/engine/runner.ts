@@ -1,7 +1,7 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import { retainLast } from "../checkpoint/retention.ts";
 import { jsonSchemaOf, type StateValidator } from "../checkpoint/validate.ts";
-import { CheckpointNotFoundError, isSuperstepError, RunAbortedError } from "../errors.ts";
+import { CheckpointNotFoundError, RunAbortedError } from "../errors.ts";
 import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
@@ -11,6 +11,7 @@ import type { WaitDefinition } from "../model/wait.ts";
 import type { Page, Store, WaitQuery } from "../store/store.ts";
 import { Activities, type ListQuery, listRuns, type RunRow, withActivity } from "./activity.ts";
 import { Answering } from "./answering.ts";
+import { takingOver, tookOver } from "./change/take_over.ts";
 import { Claims } from "./claims.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { followed, type FollowOptions } from "./follow.ts";
@@ -21,7 +22,6 @@ import { runIdOf } from "./ids.ts";
 import { checkOptions } from "./known.ts";
 import { Loader } from "./loader.ts";
 import { workFor } from "./child_runs.ts";
-import { adopt } from "./operations/adopt.ts";
 import { type Cancellation, cancelRun } from "./operations/cancel.ts";
 import type { StateEdit } from "./operations/edit.ts";
 import { type ForkOptions, forkRun } from "./operations/fork.ts";
@@ -120,7 +120,7 @@ export class Runner<S, I = unknown> {
   /** Status by vertex id; empty without a run. */
   async #statuses(runId: string | undefined): Promise<Readonly<Record<string, ExecutionStatus>>> {
     if (runId === undefined) return {};
-    return statusesOf((await this.#loader.load(checkedRunId(runId, "draw"), { state: false })).checkpoint);
+    return statusesOf((await this.#loader.seen(checkedRunId(runId, "draw"))).checkpoint);
   }
 
   /** Starts a run and waits until it is over or interrupted: `(await start(input, options)).result()`. */
@@ -168,19 +168,16 @@ export class Runner<S, I = unknown> {
     if (options.maxSteps !== undefined) positive(options.maxSteps, 1, "resume", "maxSteps");
     if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
     const claim = () =>
-      this.#claims.asOwner(async (owner) => {
-        const cursor = await this.#loader.load(runId, { unfinished: true });
-        const former = await checkOwner(this.#deps, cursor.checkpoint, options.takeover === true);
-        const facts = await this.#claims.factsOf(cursor, owner, options);
-        if (facts === undefined) return { result: () => resultOf(this.#deps, cursor) };
-        const claimed = await this.#claims.claim(cursor, owner, settings, facts, former);
-        return claimed ?? { result: () => this.#claims.follow(runId, workOf(options)) };
-      }, options.takeover === true);
-    const handle = await whenVacant(this.#deps, runId, claim, options.signal).catch(async (error) => {
-      const moved = isSuperstepError(error, "GRAPH_VERSION_MISMATCH") && await this.adopt(runId);
-      if (!moved) throw error;
-      return await whenVacant(this.#deps, runId, claim, options.signal);
-    });
+      takingOver(this.#deps, runId, () =>
+        this.#claims.asOwner(async (owner) => {
+          const cursor = await this.#loader.load(runId, { unfinished: true });
+          const former = await checkOwner(this.#deps, cursor.checkpoint, options.takeover === true);
+          const facts = await this.#claims.factsOf(cursor, owner, options);
+          if (facts === undefined) return { result: () => resultOf(this.#deps, cursor) };
+          const claimed = await this.#claims.claim(cursor, owner, settings, facts, former);
+          return claimed ?? { result: () => this.#claims.follow(runId, workOf(options)) };
+        }, options.takeover === true));
+    const handle = await whenVacant(this.#deps, runId, claim, options.signal);
     return await handle.result();
   }
 
@@ -268,7 +265,8 @@ export class Runner<S, I = unknown> {
    * @throws {ArgumentError} it would change the items of a map vertex of which an outcome is recorded
    */
   async update(runId: string, edit: StateEdit<S>): Promise<RunView<S>> {
-    return await this.#seen(await updateRun(this.#deps, this.#loader, runId, edit));
+    const update = () => updateRun(this.#deps, this.#loader, runId, edit);
+    return await this.#seen(await takingOver(this.#deps, runId, update));
   }
 
   /**
@@ -300,7 +298,7 @@ export class Runner<S, I = unknown> {
    * @throws {CheckpointNotFoundError} there is no such run or revision
    */
   async get(runId: string, options: GetOptions = {}): Promise<RunView<S>> {
-    const cursor = await this.#loader.load(checkedRunId(runId, "get"), revisionOf("get", options));
+    const cursor = await this.#loader.seen(checkedRunId(runId, "get"), revisionOf("get", options));
     if (options.revision === undefined) return await this.#seen(cursor);
     return viewOf(this.#deps.graph, this.#deps.rules, cursor);
   }
@@ -359,11 +357,12 @@ export class Runner<S, I = unknown> {
   }
 
   /**
-   * Moves a run that has begun no body to the version of this graph, from a lower user version or from another structure
-   * that no living worker serves; false when it stays. Workers, `recover` and `resume` do so by themselves.
+   * Moves a run to the version of this graph, from a lower user version or from another structure that no living worker
+   * serves: one that has begun no body, or, with `adopt: "compatible"`, one that fits; false when it stays. Workers,
+   * `recover` and `resume` do so by themselves.
    */
   async adopt(runId: string): Promise<boolean> {
-    return await adopt(this.#deps, checkedRunId(runId, "adopt"));
+    return await tookOver(this.#deps, checkedRunId(runId, "adopt"));
   }
 
   /**

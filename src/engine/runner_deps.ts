@@ -18,6 +18,8 @@ export interface RunnerDeps<S> {
   readonly ownership: Ownership;
   readonly flow: Flow;
   readonly rules: StateRules<S>;
+  /** Whether runs of other versions are taken over that fit. */
+  readonly adopts: boolean;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly hooks: readonly Hooks[];

@@ -48,6 +48,16 @@ export function describeVersionDifference(recordedForm: string, liveForm: string
     : "the recorded form of the graph is not one that this release writes";
 }
 
+/** The vertices of a recorded form, with what it says of each; none where it is not one. */
+export function recordedVertices(form: string): ReadonlyMap<string, { readonly each: boolean }> {
+  return new Map(
+    (sectionsOf(form).get("V") ?? []).map((entry) => {
+      const [id = "", ...flags] = entry.split(" ");
+      return [id, { each: flags.includes("each") }];
+    }),
+  );
+}
+
 function sectionsOf(form: string): ReadonlyMap<string, readonly string[]> {
   return new Map(
     form.split("\f").map((section) => {

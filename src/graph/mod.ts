@@ -1,6 +1,6 @@
 export { GraphBuilder } from "./builder.ts";
 export type { GraphContents, GraphEnds, GraphOptions } from "./builder.ts";
-export { canonicalForm, describeVersionDifference } from "./canonical.ts";
+export { canonicalForm, describeVersionDifference, recordedVertices } from "./canonical.ts";
 export { mermaid } from "./mermaid.ts";
 export { svg, SVG_STYLE } from "./svg.ts";
 export type { SvgOptions } from "./svg.ts";

@@ -24,7 +24,7 @@ export interface RunRecord {
   readonly runId: string;
   /** The graph that it runs. */
   readonly graphId: string;
-  /** The version of the graph that it was begun under. */
+  /** The version of the graph that it was begun under, or has moved to. */
   readonly graphVersion: string;
   /** What it is at. */
   readonly status: RunStatus;
@@ -72,6 +72,8 @@ export interface RunRecord {
   readonly permits?: readonly Grant[];
   /** What it waits for in a queue, while it does. Its status is `running` then. */
   readonly queued?: Queued;
+  /** The revision that moved it to its version, where one did. */
+  readonly versionSince?: number;
 }
 
 /** The execution of a vertex that started a run to work for it. */

@@ -5,13 +5,14 @@ import { reasonOf } from "../errors.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store, WakeRow } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";
+import type { Dispatch } from "./control_plane.ts";
 import type { Presence } from "./presence.ts";
 import type { ServedRunner } from "./worker.ts";
 
 /**
- * Moves due runs that have begun no body to the versions that this worker serves; its plane delivers them then.
+ * Moves runs that are due, or that dead processes left, to the versions that this worker serves; its plane delivers them then.
  *
- * 1. Whether a run moves is for `runner.adopt` to tell. One that did not is not asked about again.
+ * 1. Whether a run moves is for `runner.adopt` to tell. One that did not is not asked about again while it stands still.
  * 2. To another structure of the same user version it moves only after this worker has watched for who serves its own.
  */
 export class Adoptions {
@@ -22,7 +23,8 @@ export class Adoptions {
   /** The served runners of each graph, those of the highest user version first. */
   readonly #runners = new Map<string, ServedRunner[]>();
   readonly #versions = new Set<string>();
-  readonly #refused = new Set<string>();
+  /** How those stood that did not move. */
+  readonly #refused = new Map<string, string>();
 
   constructor(
     store: Store,
@@ -67,24 +69,30 @@ export class Adoptions {
       });
       for (const row of rows) {
         if (signal.aborted) return;
-        if (!this.#versions.has(row.graphVersion)) await this.#consider(row);
+        if (!this.#versions.has(row.graphVersion)) await this.consider(row, `due ${row.due}`);
       }
       after = rows.length < PAGE ? undefined : rows.at(-1);
     } while (after !== undefined);
   }
 
-  async #consider({ runId, graphId, graphVersion }: WakeRow): Promise<void> {
+  /**
+   * Moves a run to a version that this worker serves, the highest that takes it; false when it stays.
+   *
+   * @param standing What is another when the run has moved on
+   */
+  async consider({ runId, graphId, graphVersion }: Dispatch, standing: string): Promise<boolean> {
     const { fleet } = this.#presence;
-    if (this.#refused.has(runId) || fleet === undefined) return;
+    if (fleet === undefined || this.#refused.get(runId) === standing) return false;
     const heirs = this.#runners.get(graphId)?.filter(({ graph }) =>
       fleet.mayMove(graphId, graphVersion, graph.version)
     );
     for (const heir of heirs ?? []) {
-      if (await heir.adopt!(runId)) return;
+      if (await heir.adopt!(runId)) return true;
     }
-    if (heirs === undefined || heirs.length === 0) return;
+    if (heirs === undefined || heirs.length === 0) return false;
     if (this.#refused.size >= MANY) this.#refused.clear();
-    this.#refused.add(runId);
+    this.#refused.set(runId, standing);
+    return false;
   }
 }
 

@@ -6,14 +6,14 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";
 import { Backoff } from "./backoff.ts";
-import { type Delivery, type GraphKey, keyText } from "./control_plane.ts";
+import { type Delivery, type Dispatch, type GraphKey, keyText } from "./control_plane.ts";
 
 /**
  * The runs that dead processes left, each delivered to be claimed.
  *
  * 1. Who is dead is for `OwnerWatch` to tell; this looks about once a second, so that it tells within little more than a lease.
  * 2. An owner is buried before any of its runs is delivered; one that has none left is forgotten.
- * 3. Runs of versions that are not served are left to the workers that have them.
+ * 3. Runs of versions that are not served are moved to one that is, or left to the workers that have them.
  */
 export class DeadOwners {
   readonly #store: Store;
@@ -21,6 +21,7 @@ export class DeadOwners {
   readonly #ownership: Ownership;
   readonly #logger: Logger;
   readonly #graphOf: (runId: string) => Promise<GraphKey>;
+  readonly #move: (run: Dispatch, ownerId: string) => Promise<boolean>;
   readonly #alarm: Alarm;
   readonly #backoff: Backoff;
   readonly #watched = new Map<string, Watched>();
@@ -31,12 +32,14 @@ export class DeadOwners {
     ownership: Ownership,
     logger: Logger,
     graphOf: (runId: string) => Promise<GraphKey>,
+    move: (run: Dispatch, ownerId: string) => Promise<boolean>,
   ) {
     this.#store = store;
     this.#runtime = runtime;
     this.#ownership = ownership;
     this.#logger = logger;
     this.#graphOf = graphOf;
+    this.#move = move;
     this.#alarm = new Alarm(runtime);
     this.#backoff = new Backoff(runtime, { firstMs: BEAT_MS, longestMs: 5 * 60_000 });
   }
@@ -78,7 +81,12 @@ export class DeadOwners {
       if (this.#ownership.atWork(ownerId, runId).length > 0) continue;
       let key = watched.graphs.get(runId);
       if (key === undefined && (key = await this.#find(runId)) !== undefined) watched.graphs.set(runId, key);
-      if (key === undefined || key === null || !wanted.has(keyText(key))) continue;
+      if (key === undefined || key === null) continue;
+      if (!wanted.has(keyText(key))) {
+        // What has moved is nobody's, and due.
+        if (await this.#moved({ ...key, runId }, ownerId)) watched.graphs.delete(runId);
+        continue;
+      }
       served++;
       if (this.#backoff.left(runId) > 0) continue;
       yield {
@@ -91,6 +99,15 @@ export class DeadOwners {
     }
     // What others have to serve must not hide what is to be served here.
     if (served === 0 && runs.length === watched.limit) watched.limit *= 2;
+  }
+
+  async #moved({ runId, graphId, graphVersion }: Dispatch, ownerId: string): Promise<boolean> {
+    try {
+      return await this.#move({ runId, graphId, graphVersion }, ownerId);
+    } catch (error) {
+      this.#logger.warn(`superstep: run ${runId} cannot be taken over: ${reasonOf(error)}`, { runId });
+      return false;
+    }
   }
 
   /** The graph of a run; a run that is gone, or damaged beyond that, has none. Undefined when the store cannot tell. */

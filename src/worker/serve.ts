@@ -104,19 +104,6 @@ export async function serve(options: ServeOptions): Promise<Worker> {
     ...(options.poll === undefined ? {} : { poll: options.poll }),
   });
   const [anyone] = runners.values();
-  const dead = new DeadOwners(
-    store,
-    runtime,
-    ownershipOf(store, runtime),
-    logger,
-    (id) => anyone!.status(id),
-  );
-  const sources: Source[] = [{ essential: false, consume: (keys, signal) => dead.consume(keys, signal!) }];
-  if (own !== undefined) sources.push({ essential: true, consume: (keys, s) => own.consume(keys, s) });
-  if (plane !== undefined) {
-    sources.push({ essential: own === undefined, consume: (keys, s) => plane.consume(keys, s) });
-  }
-  const leave: (() => void)[] = [];
   const presence = new Presence(store, runtime, logger, {
     name: options.name,
     serves: [...runners.values()].map(({ graph: { id, version } }) => ({
@@ -126,6 +113,20 @@ export async function serve(options: ServeOptions): Promise<Worker> {
     places: concurrency,
   });
   const adoptions = new Adoptions(store, runtime, logger, presence, runners.values());
+  const dead = new DeadOwners(
+    store,
+    runtime,
+    ownershipOf(store, runtime),
+    logger,
+    (id) => anyone!.status(id),
+    (run, ownerId) => adoptions.consider(run, `of ${ownerId}`),
+  );
+  const sources: Source[] = [{ essential: false, consume: (keys, signal) => dead.consume(keys, signal!) }];
+  if (own !== undefined) sources.push({ essential: true, consume: (keys, s) => own.consume(keys, s) });
+  if (plane !== undefined) {
+    sources.push({ essential: own === undefined, consume: (keys, s) => plane.consume(keys, s) });
+  }
+  const leave: (() => void)[] = [];
   const worker = new WorkerLoops({
     runners,
     sources,

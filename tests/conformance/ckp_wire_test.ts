@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isSuperstepError } from "../../mod.ts";
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
-import { firstCheckpoint } from "../../src/checkpoint/evolve.ts";
+import { firstCheckpoint } from "../../src/checkpoint/beginning.ts";
 import { decodeRecord, encodeRecord, type LogRecord } from "../../src/checkpoint/wire.ts";
 import type { Checkpoint } from "../../src/model/checkpoint.ts";
 import { listed, storedCheckpoint } from "../waits/damage.ts";

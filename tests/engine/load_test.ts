@@ -2,7 +2,8 @@
 /** What a checkpoint that was read must be, so that it can be run: what no record of this package leads to is damage. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { evolve, firstCheckpoint } from "../../src/checkpoint/evolve.ts";
+import { firstCheckpoint } from "../../src/checkpoint/beginning.ts";
+import { evolve } from "../../src/checkpoint/evolve.ts";
 import type { RecordEvent } from "../../src/checkpoint/records.ts";
 import { validateCheckpoint } from "../../src/engine/load.ts";
 import type { Checkpoint } from "../../src/model/checkpoint.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { isSuperstepError, type RunResult, type RunView } from "../../mod.ts";
-import { evolve, firstCheckpoint } from "../../src/checkpoint/evolve.ts";
+import { firstCheckpoint } from "../../src/checkpoint/beginning.ts";
+import { evolve } from "../../src/checkpoint/evolve.ts";
 import { type Checkpoint, executionKey } from "../../src/model/checkpoint.ts";
 import { build } from "./build.ts";
 import { Chance } from "./chance.ts";

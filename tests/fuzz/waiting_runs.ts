@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { type AnswerError, isSuperstepError, type RunResult, type Store } from "../../mod.ts";
 import { defaultCodec } from "../../src/checkpoint/codec.ts";
-import { evolve, firstCheckpoint } from "../../src/checkpoint/evolve.ts";
+import { firstCheckpoint } from "../../src/checkpoint/beginning.ts";
+import { evolve } from "../../src/checkpoint/evolve.ts";
 import type { RecordEvent } from "../../src/checkpoint/records.ts";
 import { decodedRecords, Restorer } from "../../src/checkpoint/restored.ts";
 import { GraphBuilder } from "../../src/graph/mod.ts";

@@ -34,7 +34,7 @@ const WALL: Readonly<Record<string, string>> = {
   "src/store/deno_kv/owners.ts": "how old what a writer left behind is",
   "src/store/deno_kv/purge.ts": "how old what a writer left behind is",
   "src/store/deno_kv/stage.ts": "how old what a writer left behind is",
-  "src/engine/operations/adopt.ts": "how long ago workers were seen last",
+  "src/engine/change/take_over.ts": "how long ago workers were seen last",
   "src/engine/runner.ts": "how long ago workers were seen last, and which wakes are due, for people",
   "src/worker/adoptions.ts": "asks for wakes that are due",
   "src/worker/presence.ts": "when the worker was seen last, for people",

@@ -24,6 +24,7 @@ interface AnswerOptions extends CommonOptions, RunningOptions {
   readonly value?: string;
   readonly resume?: boolean;
   readonly provide?: string;
+  readonly adopt?: boolean;
 }
 
 /** `superstep answer`. */
@@ -51,7 +52,7 @@ async function answer(cli: Cli, given: readonly string[], options: AnswerOptions
   if (asking && (json || cli.io.stdin.isTTY !== true || !isTerminal(cli.io, cli.io.stderr))) {
     throw new UsageError("no answer is given, and there is no terminal to ask on; give it with --value");
   }
-  const workflows = await Workflows.load(sources, options.provide);
+  const workflows = await Workflows.load(sources, options);
   const graphs = options.workflow === undefined
     ? workflows.all.map((w) => w.id)
     : [workflows.pick(options.workflow).id];

@@ -16,6 +16,7 @@ interface ForkCommandOptions extends CommonOptions, RunningOptions, EditOptions 
   readonly tag?: readonly string[];
   readonly resume?: boolean;
   readonly provide?: string;
+  readonly adopt?: boolean;
 }
 
 /** `superstep fork`. */
@@ -37,7 +38,7 @@ async function fork(cli: Cli, given: readonly string[], options: ForkCommandOpti
   const { id, sources } = oneId(given, "run id");
   const { runId, tag, db, json = false } = options;
   const state = await editOf(cli, options);
-  const workflows = await Workflows.load(sources, options.provide);
+  const workflows = await Workflows.load(sources, options);
   await withDatabase(db, { create: false }, async (store) => {
     const source = await cursorOf(store, id, defined({ revision: options.revision }));
     const { graphId, revision: at } = source.checkpoint.run;

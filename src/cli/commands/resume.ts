@@ -20,6 +20,7 @@ interface ResumeCommandOptions extends CommonOptions, RunningOptions {
   readonly answers?: string;
   readonly all?: boolean;
   readonly provide?: string;
+  readonly adopt?: boolean;
 }
 
 /** How often a run that is at work elsewhere is tried again. */
@@ -44,7 +45,7 @@ export function addResume(program: Command, cli: Cli): void {
 async function resume(cli: Cli, given: readonly string[], options: ResumeCommandOptions): Promise<void> {
   const { id, sources } = oneId(given, "run id");
   const answers = await answersOf(cli, options);
-  const workflows = await Workflows.load(sources, options.provide);
+  const workflows = await Workflows.load(sources, options);
   await withDatabase(options.db, { create: false }, async (store) => {
     const { graphId } = await runRecord(store, id);
     const workflow = workflows.ofRun(id, graphId);

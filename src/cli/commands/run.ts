@@ -23,6 +23,7 @@ interface RunOptions extends CommonOptions, RunningOptions {
   readonly priority?: Priority;
   readonly at?: Duration | Date;
   readonly provide?: string;
+  readonly adopt?: boolean;
 }
 
 /** `superstep run`. */
@@ -53,7 +54,7 @@ async function run(cli: Cli, sources: readonly string[], options: RunOptions): P
     throw new ArgumentError("run", "--at is given without --detach; a run that begins later is for a worker");
   }
   const input = options.input === undefined ? {} : await readValue(cli.io, options.input, "the input");
-  const workflows = await Workflows.load(sources, options.provide);
+  const workflows = await Workflows.load(sources, options);
   const workflow = workflows.pick(options.workflow);
   await withDatabase(options.db, { create: true }, async (store) => {
     const runner = workflows.runner(workflow, store, cli);

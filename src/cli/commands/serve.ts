@@ -10,7 +10,7 @@ import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { EXIT } from "../exit.ts";
 import { timeOfDay } from "../format.ts";
-import { addDatabase, duration, port, SOURCES, wholeNumber } from "../options.ts";
+import { addDatabase, ADOPT, duration, port, SOURCES, wholeNumber } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { statusText } from "../report.ts";
 import { Workflows } from "../sources.ts";
@@ -20,6 +20,7 @@ interface ServeCommandOptions extends CommonOptions {
   readonly db: string;
   readonly workflow?: string;
   readonly provide?: string;
+  readonly adopt?: boolean;
   readonly concurrency?: number;
   readonly name?: string;
   readonly grace?: Duration;
@@ -37,6 +38,7 @@ export function addServe(program: Command, cli: Cli): void {
     .argument("<sources...>", SOURCES)
     .option("-w, --workflow <id>", "only this workflow")
     .option("--provide <module>", "a module that exports provide(cls), which makes the tasks")
+    .option("--adopt", ADOPT)
     .option("--concurrency <n>", "the most runs at once (default: 32)", wholeNumber)
     .option("--name <name>", "what superstep workers calls this one (default: host and process)")
     .option("--poll <span>", "how often to look for runs that are due (default: 1s)", duration)
@@ -58,7 +60,7 @@ async function serveSources(
   options: ServeCommandOptions,
 ): Promise<void> {
   const { concurrency, name, grace, poll, schedules } = options;
-  const workflows = await Workflows.load(sources, options.provide);
+  const workflows = await Workflows.load(sources, options);
   const served = options.workflow === undefined ? workflows.all : [workflows.pick(options.workflow)];
   if (options.json !== true) { for (const workflow of served) workflows.noteArguments(workflow, cli); }
   const release = captureConsole(cli.io, (data) => cli.printed(data));

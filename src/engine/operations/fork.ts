@@ -44,7 +44,7 @@ export async function forkRun<S>(
     throw new ArgumentError("fork", `the revision is ${String(parent.revision)}; give a whole number from 0`);
   }
   const runId = options.runId === undefined ? runtime.uuid() : checkedRunId(options.runId, "fork");
-  const { checkpoint: source, state: before, mailbox } = await loader.load(parent.runId, {
+  const { checkpoint: source, state: before, mailbox } = await loader.seen(parent.runId, {
     revision: parent.revision,
   });
   const { value: state } = "state" in options

@@ -56,7 +56,9 @@ function tell(event: CheckpointEvent, link: PageContext["link"]): unknown {
       }</a> was at revision ${String(revision)}`;
     }
     case "adopted":
-      return `moved from version ${text("from")} to ${text("to")} before it began`;
+      return `moved from version ${text("from")} to ${text("to")}${
+        event["entry"] === undefined ? "" : " before it began"
+      }`;
     case "updated":
       return "the state was changed from outside";
     case "claimed":

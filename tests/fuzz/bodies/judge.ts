@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Runner } from "../../../mod.ts";
-import { evolve, firstCheckpoint } from "../../../src/checkpoint/evolve.ts";
+import { firstCheckpoint } from "../../../src/checkpoint/beginning.ts";
+import { evolve } from "../../../src/checkpoint/evolve.ts";
 import type { RecordEvent } from "../../../src/checkpoint/records.ts";
 import { type Checkpoint, executionKey } from "../../../src/model/checkpoint.ts";
 import { type Observed, RUN, type State } from "./case.ts";
