@@ -1,3 +1,4 @@
+// Runs on deno and node by default: Bun has the driver of Node.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError } from "../../src/errors.ts";

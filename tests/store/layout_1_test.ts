@@ -1,3 +1,4 @@
+// Runs on deno and node by default: Bun has the driver of Node.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

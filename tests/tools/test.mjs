@@ -4,7 +4,7 @@
  *
  *     test.mjs [--only deno|bun|node] [--limit <seconds>] [a file, or part of a file's path …]
  *
- * The files go in batches, each a process of its own, to one worker more than there are cores, for many tests wait: a
+ * The files go in batches, each a process of its own, to two workers for each core, for many tests wait: a
  * crash costs the file that crashed. Nothing limits the whole; a batch in which no test begins or ends for the limit is
  * stopped, and the test that is at work has failed. A runtime that is missing, that crashes or that runs no test counts
  * as a failure. The last line is `N passed, N failed`, also when the run is stopped by a signal.
@@ -70,7 +70,7 @@ const paths = prepare();
 const queue = batches();
 let ended = 0;
 await Promise.all(
-  Array.from({ length: Math.min(availableParallelism() + 1, MAX_WORKERS) }, async () => {
+  Array.from({ length: Math.min(2 * availableParallelism(), MAX_WORKERS) }, async () => {
     for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) await runBatch(batch);
   }),
 );

@@ -1,3 +1,4 @@
+// Runs on deno by default: marks are kept by code that is the same everywhere; the store suite has what files do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
