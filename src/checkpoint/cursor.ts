@@ -1,9 +1,9 @@
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { RunRecord } from "../model/run.ts";
-import type { CellChange, ClosedWait, Position } from "../store/store.ts";
+import type { CellChange, ClosedWait, MailboxState, Position } from "../store/store.ts";
 import type { Patch } from "./delta.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Mailbox } from "./mailbox.ts";
+import type { Mailbox, Post } from "./mailbox.ts";
 import type { Layout } from "./parts.ts";
 import type { RecordEvent } from "./records.ts";
 import type { Places } from "./view.ts";
@@ -72,17 +72,16 @@ export interface LoadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A mailbox as the store holds it. */
-export interface FoundMailbox {
-  readonly version: string;
-  readonly value: Uint8Array;
-}
+/** A mailbox as the store holds it, with or without what stands beside it. */
+export type FoundMailbox = MailboxState;
 
-/** Makes the next mailbox of a run from the current one. */
+/** Makes the next mailbox of a run from the current one, of which nothing that stands beside it is known. */
 export type MailboxChange = (mailbox: Mailbox) => ChangedMailbox | Promise<ChangedMailbox>;
 
 interface ChangedMailbox {
   readonly mailbox: Mailbox;
+  /** What is to stand beside it in addition. */
+  readonly posted?: readonly Post[];
   readonly closed: readonly ClosedWait[];
   readonly graphId: string;
   readonly cells?: readonly CellChange[];

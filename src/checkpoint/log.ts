@@ -21,7 +21,7 @@ import { firstCheckpoint } from "./beginning.ts";
 import { evolve } from "./evolve.ts";
 import { type AppendHints, appendHints } from "./hints.ts";
 import { indexChanges } from "./index_rows.ts";
-import { decodeMailbox, encodeMailbox, mailboxAfter, noMailbox } from "./mailbox.ts";
+import { decodeMailbox, encodeMailbox, encodePost, mailboxAfter, noMailbox, takenFrom } from "./mailbox.ts";
 import { MAX_DELTAS, nextRecord } from "./next_record.ts";
 import type { EventOf, RecordEvent } from "./records.ts";
 import { type DecodedRecord, decodedRecords, Restorer } from "./restored.ts";
@@ -148,7 +148,7 @@ export class CheckpointLog<S> {
     const { runId, revision } = cursor.checkpoint.run;
     const found = await this.#store.inspect(runId, revision, undefined);
     if (found.mailbox === null) return cursor;
-    const content = decodeMailbox(found.mailbox.value, this.#codec, runId);
+    const content = decodeMailbox(found.mailbox, this.#codec, runId);
     return { ...cursor, mailbox: { version: found.mailbox.version, content } };
   }
 
@@ -173,14 +173,15 @@ export class CheckpointLog<S> {
     found: FoundMailbox,
     change: MailboxChange,
   ): Promise<FoundMailbox> {
-    const current = decodeMailbox(found.value, this.#codec, runId);
-    const { mailbox, closed, graphId, cells } = await change(current);
+    const { version } = found;
+    const current = decodeMailbox({ value: found.value }, this.#codec, runId);
+    const { mailbox, posted: entries = [], closed, graphId, cells } = await change(current);
     const row = { runId, graphId, graphVersion: current.graphVersion };
     const value = encodeMailbox(mailbox, this.#codec);
     const posted = await this.#store.post(runId, {
       postId: this.#nextId(),
       epoch,
-      mailbox: { version: found.version, value },
+      mailbox: { version, value, posted: entries.map((entry) => encodePost(entry, this.#codec)) },
       closed,
       ...(current.wake === mailbox.wake ? {} : {
         wake: {
@@ -233,7 +234,11 @@ export class CheckpointLog<S> {
       writer: write.writer,
       absent: write.absent,
       owner: run.owner ?? null,
-      mailbox: mailbox && { version, value: encodeMailbox(mailbox, this.#codec) },
+      mailbox: mailbox && {
+        version,
+        value: encodeMailbox(mailbox, this.#codec),
+        taken: takenFrom(before?.mailbox.content, mailbox),
+      },
       index: indexChanges(before, checkpoint, events, mailbox, this.#codec, write.schemas),
       cells: write.cells,
     };

@@ -10,6 +10,7 @@ import {
 import { type Grant, placeOf } from "../model/flow.ts";
 import { isOver } from "../model/run.ts";
 import { isOpen } from "../model/wait.ts";
+import type { MailboxEntry, MailboxState } from "../store/store.ts";
 import { canonical } from "./canonical.ts";
 import type { Codec } from "./codec.ts";
 import type { RecordEvent } from "./records.ts";
@@ -17,6 +18,8 @@ import type { RecordEvent } from "./records.ts";
 /**
  * What others leave for a run without moving its head. It also says who owns the run, or when it is to be woken, so
  * that one version check decides every race between an answer, an expiry, a claim, a release and a cancellation.
+ *
+ * Answers and returns are entries of their own beside it, so that a post costs what it brings.
  */
 export interface Mailbox {
   /** The version of the graph that the run was begun under. */
@@ -42,8 +45,16 @@ export interface PostedGrant extends Grant {
   readonly freed?: number;
 }
 
+/** What stands beside the mailbox. */
+interface Posted {
+  /** The id of its entry; absent before it is stored, and where it stands in the mailbox, as earlier code wrote it. */
+  readonly entry?: string;
+  /** Who posted it, where that is known. */
+  readonly by?: string;
+}
+
 /** A body that came back. It counts while its execution has not moved on. */
-export interface PostedReturn extends ExecutionRef {
+export interface PostedReturn extends ExecutionRef, Posted {
   readonly step: number;
   readonly generation: number;
   readonly attempts: number;
@@ -53,31 +64,47 @@ export interface PostedReturn extends ExecutionRef {
 }
 
 /** An accepted answer. */
-interface PostedAnswer {
+export interface PostedAnswer extends Posted {
   readonly waitId: string;
   readonly value: unknown;
   readonly at: number;
 }
+
+/** An entry, as it is posted. */
+export type Post =
+  | { readonly kind: "answer" } & Omit<PostedAnswer, "entry">
+  | { readonly kind: "return" } & Omit<PostedReturn, "entry">;
+
+const by = z.string().exactOptional();
+const answer = z.object({ waitId: z.string(), value: z.unknown(), at: z.number(), by });
+const back = z.object({
+  vertexId: z.string(),
+  item: z.number().exactOptional(),
+  step: z.number(),
+  generation: z.number(),
+  attempts: z.number(),
+  results: z.number(),
+  slow: z.literal(true).exactOptional(),
+  by,
+});
+const post = z.discriminatedUnion("kind", [
+  answer.extend({ kind: z.literal("answer") }),
+  back.extend({ kind: z.literal("return") }),
+]);
 
 const shape = z.object({
   graphVersion: z.string(),
   owner: z.string().exactOptional(),
   wake: z.number().exactOptional(),
   deadline: z.number().exactOptional(),
-  returns: z.array(z.object({
-    vertexId: z.string(),
-    item: z.number().exactOptional(),
-    step: z.number(),
-    generation: z.number(),
-    attempts: z.number(),
-    results: z.number(),
-    slow: z.literal(true).exactOptional(),
-  })).exactOptional(),
-  answers: z.array(z.object({ waitId: z.string(), value: z.unknown(), at: z.number() })),
   cancel: z.object({ reason: z.string(), at: z.number() }).exactOptional(),
   queue: z.string().exactOptional(),
   granted: z.array(z.object({ permit: z.string(), n: z.number(), freed: z.number().exactOptional() }))
     .exactOptional(),
+  /** What earlier code, which knew no entries, had in the mailbox itself, until it is taken; it wrote the fields below. */
+  inline: z.object({ answers: z.array(answer), returns: z.array(back) }).exactOptional(),
+  answers: z.array(answer).exactOptional(),
+  returns: z.array(back).exactOptional(),
 });
 
 /** The mailbox of a run that has none. */
@@ -85,27 +112,57 @@ export function noMailbox(graphVersion: string): { readonly version: null; reado
   return { version: null, content: { graphVersion, answers: [] } };
 }
 
-/** The bytes of a mailbox. */
-export function encodeMailbox(mailbox: Mailbox, codec: Codec): Uint8Array {
-  return codec.encode(mailbox);
+/** The bytes of a mailbox, without what stands beside it. */
+export function encodeMailbox({ answers, returns = [], ...mailbox }: Mailbox, codec: Codec): Uint8Array {
+  const isInline = ({ entry }: Posted) => entry === undefined;
+  const inline = { answers: answers.filter(isInline), returns: returns.filter(isInline) };
+  return codec.encode(inline.answers.length + inline.returns.length === 0 ? mailbox : { ...mailbox, inline });
 }
 
-/** A mailbox from bytes of unknown origin. */
-export function decodeMailbox(bytes: Uint8Array, codec: Codec, runId: string): Mailbox {
+/** The bytes of an entry. */
+export function encodePost(post: Post, codec: Codec): Uint8Array {
+  return codec.encode(post);
+}
+
+/** A mailbox from bytes of unknown origin; without `entries` nothing is known of what stands beside it. */
+export function decodeMailbox(
+  { value, entries = [] }: Pick<MailboxState, "value"> & { readonly entries?: readonly MailboxEntry[] },
+  codec: Codec,
+  runId: string,
+): Mailbox {
   try {
-    const mailbox = shape.parse(codec.decode(bytes));
-    return {
-      ...mailbox,
-      answers: mailbox.answers.map((a) => ({
-        ...a,
-        value: canonical(a.value, `the answer to wait ${a.waitId}`),
-      })),
-    };
+    const { inline, ...mailbox } = shape.parse(codec.decode(value));
+    const answers: PostedAnswer[] = [];
+    const returns: PostedReturn[] = [];
+    const add = ({ value, ...a }: PostedAnswer) =>
+      answers.push({ ...a, value: canonical(value, `the answer to wait ${a.waitId}`) });
+    for (const { answers = [], returns: back = [] } of [mailbox, inline ?? {}]) {
+      answers.forEach(add);
+      returns.push(...back);
+    }
+    for (const { id: entry, value } of entries) {
+      const { kind, ...posted } = post.parse(codec.decode(value));
+      if (kind === "answer") add({ ...posted as PostedAnswer, entry });
+      else returns.push({ ...posted as PostedReturn, entry });
+    }
+    const { returns: _, ...rest } = mailbox;
+    return { ...rest, answers, ...(returns.length === 0 ? {} : { returns }) };
   } catch (cause) {
     throw new CheckpointDecodeError(runId, "Mailbox", "it is not a mailbox that this version wrote", {
       cause,
     });
   }
+}
+
+/** The ids of what stood beside a mailbox and stands there no longer. */
+export function takenFrom(before: Mailbox | undefined, after: Mailbox): readonly string[] {
+  if (before === undefined) return [];
+  const left = new Set(idsOf(after));
+  return idsOf(before).filter((id) => !left.has(id));
+}
+
+function idsOf({ answers, returns = [] }: Mailbox): string[] {
+  return [...answers, ...returns].flatMap(({ entry }) => entry === undefined ? [] : [entry]);
 }
 
 /**

@@ -67,7 +67,7 @@ export class Restorer<S> {
     const { start, ledger } = await this.#start(runId, epoch, base.snapshot, options);
     const mailbox = tail.mailbox === null
       ? noMailbox(run.graphVersion)
-      : { version: tail.mailbox.version, content: decodeMailbox(tail.mailbox.value, this.#codec, runId) };
+      : { version: tail.mailbox.version, content: decodeMailbox(tail.mailbox, this.#codec, runId) };
     const written: Written = {
       layout: undefined,
       ledger,

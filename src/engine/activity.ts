@@ -65,7 +65,7 @@ export class Activities {
     const { head, mailbox } = await this.#store.inspect(runId, 0, undefined);
     if (head === null || mailbox === null) return undefined;
     const { revision } = head.position;
-    const content = decodeMailbox(mailbox.value, defaultCodec, runId);
+    const content = decodeMailbox(mailbox, defaultCodec, runId);
     return await this.#judge({ graphId, status, revision, mailbox: content });
   }
 

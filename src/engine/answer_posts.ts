@@ -57,7 +57,7 @@ export class AnswerPosts<S> {
 
   async #work(runId: string, waiting: Member[]): Promise<void> {
     for (let chain: Chain | undefined; waiting.length > 0;) {
-      const members = waiting.splice(0);
+      const members = waiting.splice(0, MOST_AT_ONCE);
       try {
         chain = await this.#together(runId, members, chain);
       } catch (error) {
@@ -96,15 +96,14 @@ export class AnswerPosts<S> {
         }
         taken = taken.filter((member) => !late.includes(member));
         if (taken.length === 0) throw new MailboxConflictError(runId);
-        const answers = taken.map(({ waitId, value, at }) => ({ waitId, value, at }));
         return {
           mailbox: {
             ...mailbox,
-            answers: [...mailbox.answers, ...answers],
             ...(owner === undefined && queue === undefined
               ? { wake: Math.min(dueAtOnce(taken[0]!.at), wake) }
               : {}),
           },
+          posted: taken.map(({ waitId, value, at }) => ({ kind: "answer", waitId, value, at })),
           closed: taken.map(({ waitId, openedAt, revision }) => {
             return { runId, waitId, openedAt, reason: "answered", revision };
           }),
@@ -121,3 +120,6 @@ export class AnswerPosts<S> {
     }
   }
 }
+
+/** The most answers that share a post. */
+const MOST_AT_ONCE = 100;

@@ -147,7 +147,7 @@ export class Answering<S> {
     }
     const { graphId, openedAt } = open;
     if (graphId !== graph.id) throw new GraphMismatchError(runId, graph.id, graphId);
-    const { graphVersion } = decodeMailbox(found.value, defaultCodec, runId);
+    const { graphVersion } = decodeMailbox(found, defaultCodec, runId);
     const answer = graphVersion === graph.version
       ? checkedAnswer(this.#deps, open, value)
       : await this.#foreign(open, value);

@@ -139,8 +139,9 @@ async function postReturn<S>(deps: RunnerDeps<S>, runId: string, posted: PostedR
     const changed = await amend(
       deps,
       run,
-      (content) => withReturn(content, posted, run, dueAtOnce(runtime.now())),
+      (content) => withReturn(content, run, dueAtOnce(runtime.now())),
       cursor.mailbox.version,
+      [{ kind: "return", ...posted }],
     );
     if (changed === undefined) return false;
     if (!changed) continue;
@@ -166,15 +167,14 @@ export async function returnToCaller<S>(
   return await postReturn(deps, caller.runId, identityOf(x, cursor.checkpoint.nextStep));
 }
 
+/** The mailbox of a run of which a body came back. */
 function withReturn(
   content: Mailbox,
-  posted: PostedReturn,
   { caller }: Checkpoint["run"],
   wake: number,
 ): Mailbox {
-  const returns = [...content.returns ?? [], posted];
   if (content.owner !== undefined || content.queue !== undefined || caller !== undefined) {
-    return { ...content, returns };
+    return content;
   }
-  return { ...content, returns, wake };
+  return { ...content, wake };
 }

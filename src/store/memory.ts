@@ -15,7 +15,9 @@ import {
   recordAt,
   recordsOf,
   type Run,
+  setMailbox,
   trimRun,
+  wholeMailboxOf,
 } from "./memory_run.ts";
 import {
   catalogPlace,
@@ -92,7 +94,7 @@ export function memoryStore(): Store {
     return {
       head: headOf(run),
       appendId: recordAt(run, revision)?.appendId ?? null,
-      mailbox: mailboxOf(run),
+      mailbox: wholeMailboxOf(run),
       writer: writer === undefined || owners.alive(writer),
     };
   }
@@ -130,12 +132,6 @@ export function memoryStore(): Store {
     throw verdict.kind === "refused"
       ? verdict.error
       : new StoreError("append", "the append demands what no store can hold", { runId });
-  }
-
-  function setMailbox(run: Run, value: Uint8Array, postId: string, cells?: string): string {
-    const version = `m${++versions}`;
-    run.mailbox = { version, value: value.slice(), postId, cells };
-    return version;
   }
 
   function closeWait(run: Run, wait: ClosedWait): void {
@@ -188,6 +184,7 @@ export function memoryStore(): Store {
           records: [],
           kept: new Map(),
           mailbox: null,
+          entries: new Map(),
           catalog: undefined,
           open: new Map(),
           closed: new Map(),
@@ -197,9 +194,10 @@ export function memoryStore(): Store {
       run.position = position;
       run.owner = entry.owner;
       run.snapshot = entry.snapshot;
-      const mailbox = entry.mailbox === undefined
-        ? undefined
-        : setMailbox(run, entry.mailbox.value, entry.appendId);
+      const mailbox = entry.mailbox && `m${++versions}`;
+      if (mailbox !== undefined) {
+        setMailbox(run, entry.mailbox!, { version: mailbox, postId: entry.appendId });
+      }
       const version = entry.cells === undefined ? undefined : cells.set(entry.cells, entry.appendId);
       run.records.push({
         appendId: entry.appendId,
@@ -223,7 +221,7 @@ export function memoryStore(): Store {
       const conflict = cells.changed(entry.cells);
       if (conflict !== undefined) throw new CellConflictError(conflict.space, conflict.name, runId);
       const version = entry.cells === undefined ? undefined : cells.set(entry.cells, entry.postId);
-      setMailbox(run, entry.mailbox.value, entry.postId, version);
+      setMailbox(run, entry.mailbox, { version: `m${++versions}`, postId: entry.postId, cells: version });
       for (const wait of entry.closed ?? []) closeWait(run, wait);
       if (entry.wake !== undefined) setWake(runId, entry.wake.to);
       if (entry.poke !== undefined) owners.poke(entry.poke, runId);
@@ -236,7 +234,7 @@ export function memoryStore(): Store {
       return run && {
         position: run.position,
         owner: run.owner,
-        mailbox: mailboxOf(run),
+        mailbox: wholeMailboxOf(run),
         records: recordsOf(run, run.snapshot, run.position.revision + 1),
       };
     },

@@ -1,5 +1,17 @@
 import { cursorAt, type Place } from "./query.ts";
-import type { CatalogRow, ClosedWait, Cut, Page, PartRef, Position, StoredRecord, WaitRow } from "./store.ts";
+import type {
+  CatalogRow,
+  ClosedWait,
+  Cut,
+  MailboxState,
+  MailboxWrite,
+  Page,
+  PartRef,
+  Position,
+  StoredMailbox,
+  StoredRecord,
+  WaitRow,
+} from "./store.ts";
 
 /** A run in the memory of a process, and how it is read. Whatever leaves is a copy. */
 
@@ -31,6 +43,8 @@ export interface Run {
   /** Parts of records that are not kept, by revision and index. */
   kept: Map<string, Uint8Array>;
   mailbox: Mailbox | null;
+  /** What stands beside it, by id. */
+  readonly entries: Map<string, Uint8Array>;
   catalog: CatalogRow | undefined;
   readonly open: Map<string, WaitRow>;
   readonly closed: Map<string, ClosedWait>;
@@ -40,8 +54,27 @@ export function headOf(run: Run | undefined): { position: Position; owner: strin
   return run === undefined ? null : { position: run.position, owner: run.owner };
 }
 
-export function mailboxOf(run: Run | undefined): { version: string; value: Uint8Array } | null {
+export function mailboxOf(run: Run | undefined): MailboxState | null {
   return run?.mailbox ? { version: run.mailbox.version, value: run.mailbox.value.slice() } : null;
+}
+
+export function wholeMailboxOf(run: Run | undefined): StoredMailbox | null {
+  const mailbox = mailboxOf(run);
+  return mailbox && {
+    ...mailbox,
+    entries: [...run!.entries].map(([id, value]) => ({ id, value: value.slice() })),
+  };
+}
+
+/** Sets a mailbox under a version that no other one has; ids of entries are made of it. */
+export function setMailbox(
+  run: Run,
+  { value, posted = [], taken = [] }: MailboxWrite,
+  by: Pick<Mailbox, "version" | "postId" | "cells">,
+): void {
+  run.mailbox = { ...by, value: value.slice() };
+  for (const id of taken) run.entries.delete(id);
+  posted.forEach((entry, i) => run.entries.set(`${by.version}.${i}`, entry.slice()));
 }
 
 export function recordAt(run: Run | undefined, revision: number): MemoryRecord | undefined {

@@ -1,16 +1,18 @@
 import type { CallOptions } from "./call_options.ts";
 import type { CellChange, Cells } from "./cells.ts";
+import type { MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 import type { Owners } from "./owners.ts";
 
 export type { CallOptions } from "./call_options.ts";
 export type { Cell, CellChange, CellName, CellQuery, Cells, CellsEntry } from "./cells.ts";
+export type { MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 export type { OwnedOptions, OwnerRow, Owners } from "./owners.ts";
 
 /**
  * What the engine asks of a store. A store keeps opaque bytes and a few index rows; it knows nothing of states, graphs
  * or deltas. Every adapter passes the published suite in `superstep/testing`.
  *
- * Obligations, cited by tests as STORE-1 to STORE-10:
+ * Obligations, cited by tests as STORE-1 to STORE-11:
  *
  * 1. `append` accepts a record iff its revision is the latest + 1 (0 for a new run) and `at` is still the head. It is
  *    one atomic step: record, parts, head, mailbox and index rows all appear, or none do.
@@ -27,6 +29,9 @@ export type { OwnedOptions, OwnerRow, Owners } from "./owners.ts";
  *    read any more; records from the cut on and the parts that were to be kept are read as before, always.
  * 10. `append` and `post` with `cells` succeed only while every cell has the version that it demands, and set the cells in
  *    the same step. A store that merges ops never puts one that sets a cell into an op with another that names that cell.
+ * 11. What is posted to a mailbox stands in entries of its own beside the value: an append or a post adds some and takes some
+ *    away in the same step with the mailbox, and costs what it adds and takes, whatever else is there. Whoever reads entries
+ *    reads those of the version that comes with them, in the order in which they were added. A refused try leaves none.
  */
 export interface Store {
   /** What it is and can do. */
@@ -58,7 +63,7 @@ export interface Store {
     writer: string | undefined,
     options?: CallOptions,
   ): Promise<Inspection>;
-  /** One wait with the mailbox and the head, read in one go. */
+  /** One wait with the mailbox and the head, read in one go, whatever entries stand beside that mailbox. */
   wait(runId: string, waitId: string, options?: CallOptions): Promise<WaitLookup>;
 
   /** Catalog rows, newest created first. */
@@ -147,14 +152,6 @@ export interface AppendEntry {
   readonly cells?: readonly CellChange[] | undefined;
 }
 
-/** A mailbox to set if it still has the version given; `null` is the version of one that does not exist yet. */
-export interface MailboxWrite {
-  /** The version that it must have. */
-  readonly version: string | null;
-  /** What it holds afterwards, encoded. */
-  readonly value: Uint8Array;
-}
-
 /** What an append changes beside the record. Every `from` is what the row holds now, so nothing need be read. */
 export interface IndexChanges {
   /** The row of the run in the catalog. */
@@ -230,7 +227,7 @@ export interface Tail {
   /** The owner that the head names. */
   readonly owner: string | null;
   /** The mailbox, if there is one. */
-  readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  readonly mailbox: StoredMailbox | null;
   /** The newest snapshot and what follows it, in order. */
   readonly records: readonly StoredRecord[];
 }
@@ -242,7 +239,7 @@ export interface Inspection {
   /** The append id of the record at the revision asked for. */
   readonly appendId: string | null;
   /** The mailbox, if there is one. */
-  readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  readonly mailbox: StoredMailbox | null;
   /** Whether the owner key of the writer exists; true when no writer was named. */
   readonly writer: boolean;
 }
@@ -252,7 +249,7 @@ export interface WaitLookup {
   /** The head, if the run exists. */
   readonly head: { readonly position: Position; readonly owner: string | null } | null;
   /** The mailbox, if there is one. */
-  readonly mailbox: { readonly version: string; readonly value: Uint8Array } | null;
+  readonly mailbox: MailboxState | null;
   /** The row of the wait while it is open. */
   readonly open: WaitRow | null;
   /** Its tombstone once it is closed. */

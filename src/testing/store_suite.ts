@@ -8,6 +8,7 @@
  * @module
  */
 import { cellCases } from "./store_suite/cells.ts";
+import { entryCases, entrySizeCases } from "./store_suite/entries.ts";
 import { indexCases } from "./store_suite/index_rows.ts";
 import { mailboxCases } from "./store_suite/mailbox.ts";
 import { ownerCases } from "./store_suite/owners.ts";
@@ -34,10 +35,12 @@ export interface StoreHarness {
 export const storeCases: readonly StoreCase[] = [
   ...recordCases,
   ...mailboxCases,
+  ...entryCases,
   ...ownerCases,
   ...indexCases,
   ...cellCases,
   ...sizeCases,
+  ...entrySizeCases,
   ...trimCases,
   ...signalCases,
 ];
@@ -64,5 +67,13 @@ export function storeSuite(name: string, harness: StoreHarness): void {
 }
 
 /** What is about order and not about sizes: acknowledged late, lost and made again, on virtual time. */
-const lateCases = [...recordCases, ...mailboxCases, ...ownerCases, ...indexCases, ...cellCases, ...trimCases];
+const lateCases = [
+  ...recordCases,
+  ...mailboxCases,
+  ...entryCases,
+  ...ownerCases,
+  ...indexCases,
+  ...cellCases,
+  ...trimCases,
+];
 const LATE_MS = 200;

@@ -165,13 +165,16 @@ function spoil<T>(answer: T, how: Damage): T {
   }
   const found = answer as {
     readonly records?: readonly Bytes[];
-    readonly mailbox?: { value: Uint8Array } | null;
+    readonly mailbox?: { value: Uint8Array; entries?: readonly { value: Uint8Array }[] } | null;
   };
   if (target === "records" && found.records !== undefined) {
     return { ...found, records: how.records(found.records) } as T;
   }
   if (target === "mailbox" && found.mailbox?.value !== undefined) {
-    return { ...found, mailbox: { ...found.mailbox, value: how.bytes(found.mailbox.value) } } as T;
+    const spoilt = <B extends { value: Uint8Array }>(of: B): B => ({ ...of, value: how.bytes(of.value) });
+    const { entries } = found.mailbox;
+    const mailbox = { ...spoilt(found.mailbox), ...(entries && { entries: entries.map(spoilt) }) };
+    return { ...found, mailbox } as T;
   }
   return answer;
 }

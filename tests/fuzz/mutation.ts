@@ -28,10 +28,18 @@ export async function mutate(seed: number): Promise<void> {
       const tail = await store.tail(...args);
       if (tail === undefined) return tail;
       const { mailbox } = tail;
+      const entry = mailbox?.entries[chosen % 4];
       return {
         ...tail,
         records: mutated(tail.records),
-        mailbox: mailbox && inMailbox ? { ...mailbox, value: change(mailbox.value) } : mailbox,
+        mailbox: !mailbox || !inMailbox
+          ? mailbox
+          : entry === undefined
+          ? { ...mailbox, value: change(mailbox.value) }
+          : {
+            ...mailbox,
+            entries: mailbox.entries.map((e) => e === entry ? { ...e, value: change(e.value) } : e),
+          },
       };
     },
     range: async (...args) => mutated(await store.range(...args)),

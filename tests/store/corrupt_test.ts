@@ -30,7 +30,7 @@ async function withRun(
     await store.owners.register("me");
     const at = await push(store, "run", null, {
       parts: [bytes("part")],
-      mailbox: { version: null, value: bytes("mail") },
+      mailbox: { version: null, value: bytes("mail"), posted: [bytes("entry")] },
       index: {
         catalog: { to: catalogRow("run") },
         opened: [waitRow("run", "w")],
@@ -63,6 +63,8 @@ const values: Readonly<Record<string, Uint8Array>> = {
 
 interface Place {
   readonly prefix: string;
+  /** The last key of that prefix, not the first. */
+  readonly isLast?: true;
   readonly op: string;
   read(store: DenoKvStore, epoch: string): Promise<unknown>;
 }
@@ -71,6 +73,7 @@ const places: Readonly<Record<string, Place>> = {
   head: { prefix: "h", op: "tail", read: (store) => store.tail("run") },
   record: { prefix: "r", op: "range", read: (store) => store.range("run", 0, 10) },
   chunk: { prefix: "b", op: "range", read: (store) => store.range("run", 0, 10) },
+  entry: { prefix: "m", isLast: true, op: "tail", read: (store) => store.tail("run") },
   mailbox: { prefix: "m", op: "tail", read: (store) => store.tail("run") },
   part: {
     prefix: "p",
@@ -85,10 +88,11 @@ const places: Readonly<Record<string, Place>> = {
   rest: { prefix: "t", op: "tail", read: (store) => store.tail("run") },
 };
 
-for (const [place, { prefix, op, read }] of Object.entries(places)) {
+for (const [place, { prefix, isLast, op, read }] of Object.entries(places)) {
   test(`a ${place} that was tampered with is a StoreError of ${op}, whatever is there (STR-14, STR-16, STR-21, STR-22)`, async () => {
     await withRun(async (store, raw, epoch) => {
-      const entry = (await allEntries(raw)).find(({ key }) => key[1] === prefix);
+      const found = (await allEntries(raw)).filter(({ key }) => key[1] === prefix);
+      const entry = found.at(isLast ? -1 : 0);
       const key = (entry?.key ?? ["ss1", "t", "run"]) as Key;
       assert.ok(entry !== undefined || place === "rest", `the file has a ${place}`);
       for (const [what, value] of Object.entries(values)) {

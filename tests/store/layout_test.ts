@@ -28,10 +28,10 @@ async function withFile(work: (path: string, raw: KvDriver) => Promise<void>): P
 
 /** What a newer version of the code does first. */
 async function raise(raw: KvDriver): Promise<void> {
-  assert.ok((await raw.atomic().set(layoutKey, frame([2])).commit()).ok);
+  assert.ok((await raw.atomic().set(layoutKey, frame([3])).commit()).ok);
 }
 
-test("a file without a mark gets that of the first layout when it is opened, from one of many processes (S3)", async () => {
+test("a file without a mark gets that of this layout when it is opened, from one of many processes (S3)", async () => {
   await withFile(async (path, raw) => {
     let commits = 0;
     const opened = await Promise.all(
@@ -47,7 +47,7 @@ test("a file without a mark gets that of the first layout when it is opened, fro
       }),
     );
     const [mark] = await raw.getMany([layoutKey]);
-    assert.deepEqual([...mark!.value as Uint8Array], [...frame([1])]); // The npm package gives a Buffer.
+    assert.deepEqual([...mark!.value as Uint8Array], [...frame([2])]); // The npm package gives a Buffer.
     assert.equal(commits, 1);
     for (const store of opened) await store.close();
     const store = await denoKv(path);
@@ -56,11 +56,27 @@ test("a file without a mark gets that of the first layout when it is opened, fro
   });
 });
 
+test("a file of an earlier layout gets the mark of this one, which its older processes meet at their next beat (S3)", async () => {
+  await withFile(async (path, raw) => {
+    await raw.atomic().set(layoutKey, frame([1])).commit();
+    const [old] = await raw.getMany([layoutKey]);
+    const opened = await Promise.all([denoKv(path), denoKv(path)]);
+    const [mark] = await raw.getMany([layoutKey]);
+    assert.deepEqual([...mark!.value as Uint8Array], [...frame([2])]);
+    assert.ok(mark!.versionstamp! > old!.versionstamp!, "a beat of an older process demands the old one");
+    for (const [i, store] of opened.entries()) {
+      await store.owners.register(`owner ${i}`);
+      assert.ok(await store.owners.beat(`owner ${i}`));
+      await store.close();
+    }
+  });
+});
+
 test("a file of a newer layout is not opened, in words that say what to do (S3)", async () => {
   await withFile(async (path, raw) => {
     await raise(raw);
-    const fault = await rejects(denoKv(path), "STORE", { op: "open", layout: 2 });
-    assert.match(fault.message, /layout 2, this version .* layout 1; stop this process, and start it with/);
+    const fault = await rejects(denoKv(path), "STORE", { op: "open", layout: 3 });
+    assert.match(fault.message, /layout 3, this version .* layout 2; stop this process, and start it with/);
     assert.ok(isStoreOver(fault));
   });
 });
@@ -72,11 +88,11 @@ test("an owner whose beat or registration finds a newer layout does nothing more
     await store.owners.register("me");
     const at = await push(store, "run", null, { writer: "me", owner: "me" });
     await raise(raw);
-    await rejects(store.owners.beat("me"), "STORE", { op: "beat", layout: 2 });
-    await rejects(store.append("run", 1, entryAt(at, { writer: "me", owner: "me" })), "STORE", { layout: 2 });
-    await rejects(store.tail("run"), "STORE", { op: "tail", layout: 2 });
-    await rejects(other.owners.register("you"), "STORE", { op: "register", layout: 2 });
-    await rejects(other.list({}), "STORE", { op: "list", layout: 2 });
+    await rejects(store.owners.beat("me"), "STORE", { op: "beat", layout: 3 });
+    await rejects(store.append("run", 1, entryAt(at, { writer: "me", owner: "me" })), "STORE", { layout: 3 });
+    await rejects(store.tail("run"), "STORE", { op: "tail", layout: 3 });
+    await rejects(other.owners.register("you"), "STORE", { op: "register", layout: 3 });
+    await rejects(other.list({}), "STORE", { op: "list", layout: 3 });
     await store.close();
     await other.close();
   });
@@ -115,7 +131,7 @@ test("a worker whose beat finds a newer layout loses its runs, says why and stop
     assert.ok(isStoreOver((reason as Error).cause));
     await clock.drive(worker.stopped);
     assert.equal(
-      told.filter((message) => /the worker stops: .*layout 2/.test(message)).length,
+      told.filter((message) => /the worker stops: .*layout 3/.test(message)).length,
       1,
       told.join("\n"),
     );

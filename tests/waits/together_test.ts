@@ -56,7 +56,24 @@ test("answers to many waits of one run at once share their posts, and each count
   assert.deepEqual([status, state.replies], ["completed", 20]);
 });
 
-test("of two long posts at once the one that is refused leaves nothing staged behind (FT-E1, S3)", async () => {
+test("an answer costs what it brings, however many were given before it (FT-E1, I2, STORE-11)", async () => {
+  const posted: number[] = [];
+  const store = aroundStore(memoryStore(), async (call) => {
+    if (call.op === "post") {
+      const { mailbox: { value, posted: entries = [] } } = call.args[1] as PostEntry;
+      posted.push([value, ...entries].reduce((sum, { length }) => sum + length, 0));
+    }
+    return await call.apply();
+  });
+  const { runner, runId, waits } = await waiting(store, 20);
+  for (const [i, waitId] of waits.entries()) await runner.answer(runId, waitId, textOf(i));
+  assert.equal(posted.length, 20);
+  assert.ok(posted.every((bytes) => bytes < 20_300), `${posted} bytes`);
+  const { status, state } = await runner.resume(runId);
+  assert.deepEqual([status, state.replies], ["completed", 20]);
+});
+
+test("of two long posts at once, mailboxes or entries, the one that is refused leaves nothing staged behind (FT-E1, S3)", async () => {
   const folder = await temporaryFolder();
   const path = `${folder.path}/store.db`;
   const [one, other] = [await denoKv(path), await denoKv(path)];
@@ -72,6 +89,15 @@ test("of two long posts at once the one that is refused leaves nothing staged be
       values.map((value, i) => post([one, other][i]!, "run", position.epoch, value)),
     );
     assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    assert.equal(await one.sweep({ olderThan: 0 }), 0);
+    const { version } = (await one.tail("run"))!.mailbox!;
+    const written = await Promise.allSettled(
+      values.map(({ value }, i) =>
+        post([one, other][i]!, "run", position.epoch, { ...mail(version, "entries"), posted: [value, value] })
+      ),
+    );
+    assert.deepEqual(written.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    assert.equal((await other.tail("run"))!.mailbox!.entries.length, 2);
     assert.equal(await one.sweep({ olderThan: 0 }), 0);
   } finally {
     await one.close();

@@ -1,7 +1,15 @@
 import { CellConflictError, CheckpointNotFoundError, MailboxConflictError } from "../../errors.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { type AppendClaim, judgeAppend } from "../doubt.ts";
-import type { Appended, AppendEntry, CellChange, Position, Posted, PostEntry } from "../store.ts";
+import type {
+  Appended,
+  AppendEntry,
+  CellChange,
+  MailboxWrite,
+  Position,
+  Posted,
+  PostEntry,
+} from "../store.ts";
 import { cellChecks, changedCell } from "./cells.ts";
 import { cellKey, goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
 import type { Check, Write } from "./op.ts";
@@ -10,7 +18,8 @@ import { planAppend, planPost } from "./plan.ts";
 import { Prepared } from "./prepared.ts";
 import { finishPurge } from "./purge.ts";
 import { applyRest } from "./rest.ts";
-import { appendIdAt, look, type Mailboxes, mailboxPostId, positionOf, stampAt } from "./run_state.ts";
+import { type Mailboxes, mailboxPostId, placeOf, storedVersion, versionOf } from "./mailboxes.ts";
+import { appendIdAt, type Look, look as lookAt, positionOf, stampAt } from "./run_state.ts";
 import type { Call, Session } from "./session.ts";
 
 /** What the write paths share. */
@@ -41,13 +50,13 @@ export async function append(
     (blob) => planAppend(runId, revision, epoch, entry, blob),
   );
   const head = at === null ? null : stampAt(at);
-  const possible = at === null ? revision === 0 : at.revision + 1 === revision;
+  const place = mailbox && placeAt(mailbox.version);
+  const possible = (at === null ? revision === 0 : at.revision + 1 === revision) && place !== null;
 
   const answer = (position: Position, stamp: string): Appended => {
     const cells = entry.cells === undefined ? {} : { cells: stamp };
     if (mailbox === undefined) return { position, ...cells };
-    mailboxes.replaced(runId, stamp, position.epoch, prepared.longMailbox, mailbox.value.length);
-    return { position, mailbox: stamp, ...cells };
+    return { position, mailbox: written(mailboxes, runId, stamp, prepared, mailbox), ...cells };
   };
 
   const appended = await prepared.outcome(session.settle(call, "append", {
@@ -57,7 +66,7 @@ export async function append(
       const op = (stamp: string | null | undefined) => {
         if (stamp === null) return undefined;
         const drops = mailbox === undefined ? NOTHING : mailboxes.drops(runId, mailbox.version);
-        return prepared.op(checksOf(runId, head, entry, stamp), drops);
+        return prepared.op(checksOf(runId, head, entry, stamp, place ?? undefined), drops);
       };
       const stamp = writer === undefined ? undefined : stamps.known(writer);
       if (writer === undefined || stamp !== undefined) return op(stamp);
@@ -75,6 +84,25 @@ export async function append(
 
 const NOTHING: readonly Write[] = [];
 
+/** What a mailbox of that version demands: its place, no mailbox (`undefined`), or what can never be (`null`). */
+function placeAt(version: string | null): ReturnType<typeof placeOf> | null {
+  return version === null ? undefined : placeOf(version) ?? null;
+}
+
+/** The version of a mailbox that was written. */
+function written(
+  mailboxes: Mailboxes,
+  runId: string,
+  stamp: string,
+  prepared: Prepared,
+  { value }: MailboxWrite,
+): string {
+  const { blob, ...after } = prepared.mailbox!;
+  const version = versionOf({ stamp, ...after });
+  mailboxes.replaced(runId, version, after.epoch, blob, value.length);
+  return version;
+}
+
 /** What no other run has: the random digits of an id, since it stands in every key of the run's records. */
 function newEpoch(runtime: Runtime): string {
   return runtime.uuid().replaceAll("-", "").slice(12);
@@ -86,6 +114,7 @@ function checksOf(
   head: string | null,
   { writer, absent, mailbox, cells }: AppendEntry,
   stamp: string | undefined,
+  place: ReturnType<typeof placeOf>,
 ): Check[] {
   const checks: Check[] = [{ key: headKey(runId), versionstamp: head }];
   if (writer !== undefined && stamp !== undefined) {
@@ -93,7 +122,7 @@ function checksOf(
   }
   if (head === null) checks.push({ key: goneKey(runId), versionstamp: null });
   if (absent !== undefined) checks.push({ key: ownerKey(absent), versionstamp: null });
-  if (mailbox !== undefined) checks.push({ key: mailboxKey(runId), versionstamp: mailbox.version });
+  if (mailbox !== undefined) checks.push({ key: mailboxKey(runId), versionstamp: place?.stamp ?? null });
   if (cells !== undefined) checks.push(...cellChecks(cells));
   return checks;
 }
@@ -108,7 +137,7 @@ async function judge(
 ): Promise<{ readonly position: Position; readonly stamp: string } | undefined> {
   const { writer, absent } = entry;
   const cells = demandsOf(entry.cells);
-  const { head, mailbox, others } = await look(session, call, runId, [
+  const { head, mailbox, others } = await lookAt(session, call, runId, [
     goneKey(runId),
     ownerKey(writer ?? "none"),
     ownerKey(absent ?? "none"),
@@ -116,6 +145,7 @@ async function judge(
   ]);
   const [gone, writerKey, absentKey] = [others[0]!, others[1]!, others[2]!];
   const written = await appendIdAt(session, call, head, revision);
+  const found = storedVersion(mailbox);
   if (writer !== undefined) stamps.learn(writer, writerKey.versionstamp);
   const claim: AppendClaim = {
     runId,
@@ -131,7 +161,7 @@ async function judge(
     {
       head: head ?? null,
       appendId: written?.appendId ?? null,
-      mailbox: mailbox.versionstamp === null ? null : { version: mailbox.versionstamp },
+      mailbox: found === null ? null : { version: found },
       writer: writer === undefined || writerKey.versionstamp !== null,
     },
     absent !== undefined && absentKey.versionstamp !== null,
@@ -148,7 +178,7 @@ function demandsOf(changes: readonly CellChange[] = []): readonly CellChange[] {
   return changes.filter(({ version }) => version !== undefined);
 }
 
-/** Sets the mailbox of a run without moving its head. */
+/** Sets the mailbox of a run without moving its head. Nothing is read where the version tells what to demand. */
 export async function post(
   { session, mailboxes }: Writers,
   call: Call,
@@ -156,45 +186,43 @@ export async function post(
   entry: PostEntry,
 ): Promise<Posted> {
   const { epoch } = entry;
+  const { version } = entry.mailbox;
   const cells = demandsOf(entry.cells);
   const cellKeys = cells.map(cellKey);
-  const answer = (stamp: string): Posted =>
-    entry.cells === undefined ? { mailbox: stamp } : { mailbox: stamp, cells: stamp };
-  const { version, value } = entry.mailbox;
-  const first = await look(session, call, runId, cellKeys);
+  const place = version === null ? undefined : placeOf(version);
   const prepared = new Prepared(session, call, epoch, (blob) => planPost(runId, epoch, entry, blob));
-  let seen: typeof first | undefined = first;
+  const answer = (mailbox: string, stamp: string): Posted =>
+    entry.cells === undefined ? { mailbox } : { mailbox, cells: stamp };
+  let seen: Look | undefined;
 
-  const settled = (): { readonly value: Posted } | undefined => {
-    if (seen?.head?.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
-    const { versionstamp } = seen.mailbox;
-    if (versionstamp !== null && mailboxPostId(seen.mailbox) === entry.postId) {
-      return { value: answer(versionstamp) };
+  /** Whether the post is there already; throws when it cannot be. */
+  const look = async (): Promise<{ readonly value: Posted } | undefined> => {
+    seen = await lookAt(session, call, runId, cellKeys);
+    if (seen.head?.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
+    const found = storedVersion(seen.mailbox);
+    if (found !== null && mailboxPostId(seen.mailbox) === entry.postId) {
+      return { value: answer(found, seen.mailbox.versionstamp!) };
     }
-    if (versionstamp !== version) throw new MailboxConflictError(runId);
+    if (found !== version) throw new MailboxConflictError(runId);
     const conflict = changedCell(cells, seen.others);
     if (conflict !== undefined) throw new CellConflictError(conflict.space, conflict.name, runId);
     return undefined;
   };
 
-  const before = settled();
-  if (before !== undefined) return before.value;
+  if (place?.epoch !== epoch) {
+    const before = await look();
+    if (before !== undefined) return before.value;
+  }
   const posted = await prepared.outcome(session.settle(call, "post", {
     build: async () => {
-      const checks: Check[] = [{ key: mailboxKey(runId), versionstamp: version }];
+      const checks: Check[] = [{ key: mailboxKey(runId), versionstamp: place?.stamp ?? null }];
       // Without a version only the head tells this run from a later one of the same id.
       if (version === null) checks.push({ key: headKey(runId), versionstamp: seen!.head!.stamp });
       checks.push({ key: restKey(runId), versionstamp: null }, ...cellChecks(cells));
       return await prepared.op(checks, mailboxes.drops(runId, version));
     },
-    done: (stamp) => {
-      mailboxes.replaced(runId, stamp, epoch, prepared.longMailbox, value.length);
-      return answer(stamp);
-    },
-    judge: async () => {
-      seen = await look(session, call, runId, cellKeys);
-      return settled();
-    },
+    done: (stamp) => answer(written(mailboxes, runId, stamp, prepared, entry.mailbox), stamp),
+    judge: look,
   }));
   if (prepared.rest) await putRest(session, call, runId);
   return posted;

@@ -15,6 +15,8 @@ export const layoutKey: Key = [ROOT, "layout"];
 /** Where the run is: epoch, revision, snapshot, owner, append id. Its versionstamp is the token of the head. */
 export const headKey = (runId: string): Key => [ROOT, "h", runId];
 export const mailboxKey = (runId: string): Key => [ROOT, "m", runId];
+/** What stands beside a mailbox, in one range with it, so that both are read at one moment. */
+export const entryKey = (runId: string, n: number): Key => [...mailboxKey(runId), n];
 export const recordKey = (epoch: string, revision: number): Key => [ROOT, "r", epoch, revision];
 export const partKey = (
   epoch: string,

@@ -4,13 +4,16 @@ import { layoutKey } from "./keys.ts";
 import type { Check } from "./op.ts";
 import type { Call, Session } from "./session.ts";
 
-/** The layout of keys and values that this code reads and writes. A file without a mark has the first one. */
-const LAYOUT = 1;
+/**
+ * The layout of keys and values that this code writes; it reads the earlier ones too. A file without a mark has the first
+ * one. The second has entries beside mailboxes.
+ */
+const LAYOUT = 2;
 
 /**
- * The mark of the layout in a file. It is read and, where there is none, written when the file is opened, and every beat
- * of an owner demands it as it was read. So code that changes a layout raises the mark first, and within one beat every
- * process that does not know the new one has stopped: its handle does nothing any more.
+ * The mark of the layout in a file. It is read and, where there is none or an earlier one, written when the file is opened,
+ * and every beat of an owner demands it as it was read. So code that changes a layout raises the mark first, and within one
+ * beat every process that does not know the new one has stopped: its handle does nothing any more.
  */
 export class LayoutMark {
   readonly #session: Session;
@@ -25,11 +28,12 @@ export class LayoutMark {
     return { key: layoutKey, versionstamp: this.#versionstamp };
   }
 
-  /** Reads the mark and writes it where there is none; of several processes that do so one writes. */
+  /** Reads the mark and writes it where the file has none or an earlier one; of several processes that do so one writes. */
   async open(call: Call): Promise<void> {
     const read = async () => {
-      this.learn(call, await this.#session.get(call, layoutKey));
-      return this.#versionstamp === null ? undefined : { value: undefined };
+      const entry = await this.#session.get(call, layoutKey);
+      this.learn(call, entry);
+      return layoutOf(entry) === LAYOUT ? { value: undefined } : undefined;
     };
     if (await read() !== undefined) return;
     await this.#session.settle(call, "layout", {
@@ -41,17 +45,19 @@ export class LayoutMark {
 
   /** Takes in the mark as it was read; a layout that is not known here ends the use of the handle. */
   learn(call: Call, entry: KvEntry): void {
-    const [layout] = entry.versionstamp === null
-      ? [LAYOUT]
-      : unframe(entry.value, "the layout of the file").meta;
-    if (layout !== LAYOUT) {
+    const layout = layoutOf(entry);
+    if (!(layout <= LAYOUT)) {
       throw this.#session.end(
         call,
         `the file has layout ${layout}, this version of superstep reads and writes layout ${LAYOUT}; ` +
           "stop this process, and start it with the version of superstep that changed the file, or a newer one",
-        { layout: Number(layout) },
+        { layout },
       );
     }
     this.#versionstamp = entry.versionstamp;
   }
+}
+
+function layoutOf({ value, versionstamp }: KvEntry): number {
+  return versionstamp === null ? 1 : Number(unframe(value, "the layout of the file").meta[0]);
 }

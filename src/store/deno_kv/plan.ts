@@ -1,15 +1,16 @@
-import type { AppendEntry, MailboxWrite, PostEntry } from "../store.ts";
-import { chunkCount, inlineValue, Packer } from "./blob.ts";
+import type { AppendEntry, PostEntry } from "../store.ts";
+import { inlineValue, Packer } from "./blob.ts";
 import { cellWrites } from "./cells.ts";
-import { mailboxKey, partKey, pokeIndex, recordKey } from "./keys.ts";
+import { partKey, pokeIndex, recordKey } from "./keys.ts";
 import { fits, type Write } from "./op.ts";
+import { MAILBOX_SLOT, type MailboxWrites, mailboxWrites } from "./mailboxes.ts";
 import { packRest } from "./rest.ts";
 import { mark, runWrites, waitWrites, wakeWrites } from "./rows.ts";
-import { headWrite, MAILBOX_SLOT } from "./run_state.ts";
+import { headWrite } from "./run_state.ts";
 
 /**
  * How an append or a post is written. Sizes are known before anything is: what fits goes in one operation; what does
- * not is staged as chunks first; index rows that still do not fit become a rest.
+ * not is staged as chunks first; rows of waits and mailbox entries that still do not fit become a rest.
  */
 export interface Plan {
   /** The writes of the operation that makes it happen. */
@@ -18,11 +19,11 @@ export interface Plan {
   readonly staged: readonly Write[];
   /** Whether a rest has to be put in place afterwards. */
   readonly rest: boolean;
-  /** The blob that holds the mailbox, when it is a long one. */
-  readonly longMailbox: string | undefined;
+  /** The mailbox that it leaves, without the stamp, and the blob that holds it, when it is a long one. */
+  readonly mailbox: (MailboxWrites["after"] & { readonly blob: string | undefined }) | undefined;
 }
 
-const BARE = { staged: [], rest: false, longMailbox: undefined } as const;
+const BARE = { staged: [], rest: false, mailbox: undefined } as const;
 
 /** The longest payload that stays in its value when chunks are staged anyway. */
 const STAGED_INLINE = 2048;
@@ -32,7 +33,9 @@ export const RECORD_SLOT = "r";
 
 interface Draft {
   readonly rows: readonly Write[];
-  readonly waits: readonly Write[];
+  /** What may follow as a rest. */
+  readonly later: readonly Write[];
+  readonly mailbox: MailboxWrites | undefined;
 }
 
 export function planAppend(
@@ -54,7 +57,7 @@ export function planAppend(
     ...(index === undefined ? [] : runWrites(runId, index)),
     ...(cells === undefined ? [] : cellWrites(cells, appendId)),
   ];
-  return plan(runId, epoch, newBlob, mailbox, (packer, blob) => {
+  return plan(runId, epoch, newBlob, mailbox?.value.length, (packer, blob) => {
     const partsBlob = blob !== undefined && entry.parts.length > 0 ? blob : 0;
     const rows = [
       ...fixed,
@@ -64,8 +67,11 @@ export function planAppend(
       if (partsBlob !== 0) packer.cut(i, part);
       else rows.push(packer.pack(partKey(epoch, revision, i), i, [], part));
     });
-    if (mailbox !== undefined) rows.push(packMailbox(packer, runId, epoch, appendId, mailbox));
-    return { rows, waits: waitWrites(packer, epoch, index?.opened ?? [], index?.closed ?? []) };
+    return drafted(
+      rows,
+      mailbox && mailboxWrites(packer, runId, epoch, appendId, mailbox),
+      index === undefined ? [] : waitWrites(packer, epoch, index.opened ?? [], index.closed ?? []),
+    );
   });
 }
 
@@ -75,10 +81,18 @@ export function planPost(runId: string, epoch: string, entry: PostEntry, newBlob
     ...(entry.poke === undefined ? [] : [mark([...pokeIndex(entry.poke), runId])]),
     ...(entry.cells === undefined ? [] : cellWrites(entry.cells, entry.postId)),
   ];
-  return plan(runId, epoch, newBlob, entry.mailbox, (packer) => ({
-    rows: [...fixed, packMailbox(packer, runId, epoch, entry.postId, entry.mailbox)],
-    waits: waitWrites(packer, epoch, [], entry.closed ?? []),
-  }));
+  return plan(runId, epoch, newBlob, entry.mailbox.value.length, (packer) =>
+    drafted(
+      fixed,
+      mailboxWrites(packer, runId, epoch, entry.postId, entry.mailbox),
+      waitWrites(packer, epoch, [], entry.closed ?? []),
+    ));
+}
+
+function drafted(rows: readonly Write[], mailbox: MailboxWrites | undefined, waits: readonly Write[]): Draft {
+  return mailbox === undefined
+    ? { rows, later: waits, mailbox }
+    : { rows: [...rows, mailbox.mailbox], later: [...waits, ...mailbox.entries], mailbox };
 }
 
 /** @param draft packs everything; a blob is given when whatever can be staged shall be */
@@ -86,41 +100,37 @@ function plan(
   runId: string,
   epoch: string,
   newBlob: () => string,
-  mailbox: MailboxWrite | undefined,
+  mailboxLength: number | undefined,
   draft: (packer: Packer, blob: string | undefined) => Draft,
 ): Plan {
   let blob: string | undefined;
   const blobOf = () => blob ??= newBlob();
-  const done = (writes: readonly Write[], staged: readonly Write[], inline: number, rest: boolean): Plan => ({
+  const done = (
+    writes: readonly Write[],
+    staged: readonly Write[],
+    inline: number,
+    rest: boolean,
+    mailbox: MailboxWrites | undefined,
+  ): Plan => ({
     writes,
     staged,
     rest,
-    longMailbox: mailbox !== undefined && mailbox.value.length > inline ? blob : undefined,
+    mailbox: mailbox && { ...mailbox.after, blob: mailboxLength! > inline ? blob : undefined },
   });
 
   const packer = new Packer(epoch, blobOf);
-  const { rows, waits } = draft(packer, undefined);
-  const single = [...rows, ...waits, ...packer.chunks];
+  const { rows, later, mailbox } = draft(packer, undefined);
+  const single = [...rows, ...later, ...packer.chunks];
   if (fits(single)) {
     const isLong = packer.chunks.some(({ key }) => key.includes(MAILBOX_SLOT));
-    return done(single, [], isLong ? 0 : Infinity, false);
+    return done(single, [], isLong ? 0 : Infinity, false, mailbox);
   }
 
   const stager = new Packer(epoch, blobOf, STAGED_INLINE);
   const staged = draft(stager, blobOf());
-  const main = [...staged.rows, ...staged.waits];
-  if (fits(main)) return done(main, stager.chunks, STAGED_INLINE, false);
+  const main = [...staged.rows, ...staged.later];
+  if (fits(main)) return done(main, stager.chunks, STAGED_INLINE, false, staged.mailbox);
 
-  const rest = packRest(stager, runId, epoch, staged.waits);
-  return done([...staged.rows, rest], stager.chunks, STAGED_INLINE, true);
-}
-
-function packMailbox(
-  packer: Packer,
-  runId: string,
-  epoch: string,
-  postId: string,
-  { value }: MailboxWrite,
-): Write {
-  return packer.pack(mailboxKey(runId), MAILBOX_SLOT, [postId, epoch, chunkCount(value.length)], value);
+  const rest = packRest(stager, runId, epoch, staged.later);
+  return done([...staged.rows, rest], stager.chunks, STAGED_INLINE, true, staged.mailbox);
 }

@@ -27,8 +27,9 @@ export class Prepared {
     return this.#made?.rest ?? false;
   }
 
-  get longMailbox(): string | undefined {
-    return this.#made?.longMailbox;
+  /** The mailbox that the operation leaves. */
+  get mailbox(): Plan["mailbox"] {
+    return this.#planned().mailbox;
   }
 
   /** The operation, with everything staged that it needs; `undefined` when the sweeper removed what was staged. */

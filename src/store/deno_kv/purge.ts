@@ -8,6 +8,7 @@ import {
   catalogKeys,
   chunkKey,
   cutKey,
+  entryKey,
   goneKey,
   goneRoot,
   headKey,
@@ -114,10 +115,21 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
     if (keys.length === 0) break;
     if (!await session.writeWhile(call, "purge", note, keys.map((key) => ({ key, value: null })))) return;
   }
+  for (const range = entriesOf(runId);;) {
+    const entries = await session.list(call, range, WAITS_AT_ONCE);
+    if (entries.length === 0) break;
+    const writes = entries.map(({ key }) => ({ key: key as Key, value: null }));
+    if (!await session.writeWhile(call, "purge", note, writes)) return;
+  }
   for (const prefix of [recordKey(epoch, 0), partKey(epoch, 0, 0).slice(0, -1), chunksOf(epoch)]) {
     await deleteRange(session, call, "purge", below(prefix.slice(0, -1)));
   }
   await session.writeWhile(call, "purge", note, [{ key: goneKey(runId), value: null }]);
+}
+
+/** What stands beside a mailbox, without it. */
+function entriesOf(runId: string): ReturnType<typeof below> {
+  return { start: entryKey(runId, 0), end: below(mailboxKey(runId)).end };
 }
 
 function chunksOf(epoch: string): Key {

@@ -6,7 +6,8 @@ import { corrupt, unframe } from "./frame.ts";
 import { chunkKey, cutKey, ownerKey, partKey, recordKey, waitKey } from "./keys.ts";
 import { RECORD_SLOT } from "./plan.ts";
 import { storedWait } from "./rows.ts";
-import { appendIdAt, type Head, look, type Mailboxes, recordMeta } from "./run_state.ts";
+import type { Mailboxes } from "./mailboxes.ts";
+import { appendIdAt, type Head, look, recordMeta } from "./run_state.ts";
 import { type Call, type Session, TornRead } from "./session.ts";
 import { firstOf } from "./trim.ts";
 
@@ -16,7 +17,7 @@ export interface Readers {
   readonly mailboxes: Mailboxes;
 }
 
-/** Two reads, however long the run is: head and mailbox, then the records since the snapshot. */
+/** Two reads, however long the run is: head and mailbox, then the records since the snapshot and what was posted. */
 export async function tail(
   { session, mailboxes }: Readers,
   call: Call,
@@ -27,7 +28,7 @@ export async function tail(
     if (head === undefined) return undefined;
     const { position, owner, snapshot } = head;
     const [read, records] = await Promise.all([
-      mailboxes.read(call, runId, mailbox),
+      mailboxes.whole(call, runId, mailbox),
       readRecords(session, call, head, snapshot, position.revision + 1),
     ]);
     return { position, owner, mailbox: read, records };
@@ -159,7 +160,7 @@ export async function inspect(
       writer === undefined ? [] : [ownerKey(writer)],
     );
     const [read, written] = await Promise.all([
-      mailboxes.read(call, runId, mailbox),
+      mailboxes.whole(call, runId, mailbox),
       appendIdAt(session, call, head, revision),
     ]);
     return {
@@ -179,7 +180,7 @@ export async function wait(
 ): Promise<WaitLookup> {
   return await session.whole(call, async () => {
     const { head, mailbox, others } = await look(session, call, runId, [waitKey(runId, waitId)]);
-    const read = await mailboxes.read(call, runId, mailbox);
+    const read = await mailboxes.state(call, runId, mailbox);
     const found = { head: placeOf(head), mailbox: read, open: null, closed: null };
     const entry = others[0]!;
     if (head === undefined || entry.versionstamp === null) return found;

@@ -1,8 +1,8 @@
 import type { Position } from "../store.ts";
-import { bodyOf, chunkCount, type Packed, unpack } from "./blob.ts";
+import { type Packed, unpack } from "./blob.ts";
 import type { Key, KvEntry } from "./driver.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
-import { chunkKey, headKey, mailboxKey, recordKey, restKey } from "./keys.ts";
+import { headKey, mailboxKey, recordKey, restKey } from "./keys.ts";
 import type { Write } from "./op.ts";
 import { applyRest } from "./rest.ts";
 import type { Call, Session } from "./session.ts";
@@ -114,61 +114,4 @@ export function recordMeta(
     throw corrupt("a record");
   }
   return { appendId, partsBlob: partsBlob === 0 ? undefined : partsBlob };
-}
-
-/** The slot of a mailbox among the chunks of its blob. */
-export const MAILBOX_SLOT = "m";
-
-interface LongMailbox {
-  readonly version: string;
-  readonly keys: readonly Key[];
-}
-
-/** Reads mailboxes, and remembers the chunks of long ones so that whoever replaces one deletes them too. */
-export class Mailboxes {
-  readonly #session: Session;
-  readonly #long = new Map<string, LongMailbox>();
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  async read(
-    call: Call,
-    runId: string,
-    entry: KvEntry,
-  ): Promise<{ readonly version: string; readonly value: Uint8Array } | null> {
-    if (entry.versionstamp === null) return null;
-    const packed = unpack(entry, "a mailbox");
-    const [, epoch, count] = packed.meta;
-    if (typeof epoch !== "string" || typeof count !== "number") throw corrupt("a mailbox");
-    const value = await bodyOf(this.#session, call, packed, epoch, MAILBOX_SLOT);
-    if (packed.blob !== undefined) this.#note(runId, entry.versionstamp, epoch, packed.blob, count);
-    return { version: entry.versionstamp, value };
-  }
-
-  /** The deletions that go with replacing the mailbox of that version. */
-  drops(runId: string, version: string | null): Write[] {
-    const long = this.#long.get(runId);
-    if (long === undefined || long.version !== version) return [];
-    return long.keys.map((key) => ({ key, value: null }));
-  }
-
-  /** Notes what this handle has written in place of an older mailbox. */
-  replaced(runId: string, version: string, epoch: string, blob: string | undefined, length: number): void {
-    if (blob === undefined) this.#long.delete(runId);
-    else this.#note(runId, version, epoch, blob, chunkCount(length));
-  }
-
-  #note(runId: string, version: string, epoch: string, blob: string, count: number): void {
-    const keys = Array.from({ length: count }, (_, i) => chunkKey(epoch, blob, MAILBOX_SLOT, i));
-    this.#long.set(runId, { version, keys });
-  }
-}
-
-/** The id of the append or post that wrote a mailbox. */
-export function mailboxPostId(entry: KvEntry): string | undefined {
-  if (entry.versionstamp === null) return undefined;
-  const [postId] = unpack(entry, "a mailbox").meta;
-  return typeof postId === "string" ? postId : undefined;
 }

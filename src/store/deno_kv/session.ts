@@ -77,9 +77,13 @@ export interface StoreEnd {
 /** Bytes that were there a moment ago: a purge or a newer version removed them while they were read. */
 export class TornRead extends ValueFault {}
 
+/** What was being read is another one by now: read again, as often as that happens. */
+export class MovedOn extends TornRead {}
+
 /** Tries after doubt that no lock explains. */
 const MAX_TRIES = 16;
 const MAX_TORN = 5;
+const MAX_MOVED = 1_000;
 const READ_KEYS = 10;
 const READ_ROWS = 500;
 const FIRST_DELAY = 4;
@@ -241,7 +245,9 @@ export class Session {
         return await read();
       } catch (error) {
         if (!(error instanceof TornRead)) throw error;
-        if (tries >= MAX_TORN) throw this.#fault(call, `${error.message}; the file is damaged`, error);
+        if (tries >= (error instanceof MovedOn ? MAX_MOVED : MAX_TORN)) {
+          throw this.#fault(call, `${error.message}; the file is damaged`, error);
+        }
       }
     }
   }
