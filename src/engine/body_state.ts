@@ -3,8 +3,8 @@ import { mayBeHandledLater } from "../runtime/rejections.ts";
 import { Scope } from "../runtime/scope.ts";
 import type { BodyInfo, BodyPort } from "./body.ts";
 import { Deliveries } from "./deliveries.ts";
+import type { PendingWait } from "./pending_wait.ts";
 import { Quiet } from "./quiet.ts";
-import type { WaitPromise } from "./wait_promise.ts";
 
 /**
  * Whether a body is at work, at rest, suspended, or over.
@@ -229,7 +229,7 @@ export class BodyState {
 interface Opened {
   readonly kind: "answer" | "timer" | "interrupt";
   readonly name: string;
-  readonly promise: WaitPromise<unknown>;
+  readonly promise: PendingWait<unknown>;
 }
 
 /** The `once` that code runs within. */

@@ -20,7 +20,7 @@ import { BodyState } from "./body_state.ts";
 import { CALLING_RUN, type CallingRun } from "./child_runs.ts";
 import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
 import { InterruptSignal } from "./interrupt_signal.ts";
-import { WaitPromise } from "./wait_promise.ts";
+import { PendingWait } from "./pending_wait.ts";
 
 /** Under this the context of a body has its {@link BodyState}, for who observes bodies. */
 export const STATE: unique symbol = Symbol("superstep.state") as never;
@@ -147,11 +147,9 @@ export class BodyContext implements TaskContext {
         })`,
       );
     }
-    return this.#use<void>(
-      { kind: "timer", name },
-      (openedAt) => ({ due: this.#due(until, openedAt, `sleep(${JSON.stringify(name)})`) }),
-      () => undefined,
-    );
+    return this.#use<void>({ kind: "timer", name }, (openedAt) => ({
+      due: this.#due(until, openedAt, `sleep(${JSON.stringify(name)})`),
+    }));
   }
 
   waitFor<T>(wait: WaitDefinition<T>, options: WaitForOptions = {}): Promise<T> {
@@ -185,7 +183,7 @@ export class BodyContext implements TaskContext {
       ...("info" in options
         ? { info: this.#storable(() => canonical(options.info, `the info of wait ${wait.name}`)) }
         : {}),
-    }), (value) => value as T);
+    }));
   }
 
   waitId(wait: WaitDefinition | string, n = 1, key?: string): string {
@@ -253,7 +251,6 @@ export class BodyContext implements TaskContext {
   #use<T>(
     which: Omit<OpeningName, "n">,
     describe: (openedAt: number) => Pick<EventOf<"opened">, "due" | "info">,
-    value: (recorded: unknown) => T,
   ): Promise<T> {
     const key = openingKey({ ...which, n: 0 });
     const before = this.#uses.get(key);
@@ -270,22 +267,28 @@ export class BodyContext implements TaskContext {
           : `vertex ${this.vertexId} opened the wait ${which.name} twice side by side; give each its own \`key\``,
       );
     }
-    const isStillOpen = wait === undefined || isOpen(wait);
-    const { promise, resolve, reject } = WaitPromise.make<T>(() => isStillOpen && this.#state.awaited());
-    promise.ignoreRejection();
     this.#uses.set(key, { n, openedIn: wait === undefined ? this.#state.turn : undefined });
-    if (wait?.result !== undefined) {
-      this.#state.deliveries.ask(id, () => {
-        this.#deliver(wait, (result) => resolve(value(result)), reject);
-        this.#state.watch();
-      });
-      this.#state.watch();
-    }
+    if (wait !== undefined && !isOpen(wait)) return this.#resultOf(wait);
     if (wait === undefined) {
       const openedAt = this.#port.now();
       this.#open(opening, id, openedAt, describe(openedAt));
     }
-    if (isStillOpen) this.#state.opened({ promise, kind: which.kind, name: which.name });
+    const promise = new PendingWait<T>(() => this.#state.awaited());
+    this.#state.opened({ promise, kind: which.kind, name: which.name });
+    return promise;
+  }
+
+  /** The promise of a wait that is over, an ordinary one: its result comes in its turn; one that was closed has none. */
+  #resultOf<T>(wait: WaitState): Promise<T> {
+    const promise = new Promise<T>((resolve, reject) => {
+      if (wait.result === undefined) return;
+      this.#state.deliveries.ask(wait.id, () => {
+        this.#deliver(wait, resolve as (value: unknown) => void, reject);
+        this.#state.watch();
+      });
+      this.#state.watch();
+    });
+    promise.catch(() => {});
     return promise;
   }
 
@@ -309,8 +312,7 @@ export class BodyContext implements TaskContext {
     openedAt: number,
     more: Pick<EventOf<"opened">, "due" | "info" | "continuation">,
   ): void {
-    const { n } = opening;
-    const before = n > 1 ? this.#id({ ...opening, n: n - 1 }) : undefined;
+    const before = opening.n > 1 ? this.#id({ ...opening, n: opening.n - 1 }) : undefined;
     const of = refOf(this.body.execution);
     this.#storable(() =>
       this.#port.open({ type: "opened", ...of, id, ...opening, openedAt, ...more }, before)

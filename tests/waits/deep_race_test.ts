@@ -73,3 +73,43 @@ for (const [helpers, wrapped] of Object.entries(HELPERS)) {
     });
   }
 }
+
+test("a recorded result comes to race, any and all after as many microtasks as that of an ordinary promise (T2)", async () => {
+  /** In which order things happen that only microtasks decide, when `won` has its result and `open` never gets one. */
+  const order = async (won: Promise<string>, open: Promise<string>): Promise<string[]> => {
+    await won;
+    const seen: string[] = [];
+    const note = (what: string) => () => void seen.push(what);
+    const ticks = async () => {
+      for (let i = 1; i <= 6; i++) {
+        await undefined;
+        seen.push(`tick ${i}`);
+      }
+    };
+    await Promise.all([
+      ticks(),
+      Promise.race([open, won]).then(note("race")),
+      Promise.any([open, won]).then(note("any")),
+      Promise.all([won]).then(note("all")),
+      Promise.allSettled([won]).then(note("allSettled")),
+      (async () => await won)().then(note("await")),
+      won.then(note("then")),
+      won.finally(() => {}).then(note("finally")),
+    ]);
+    return seen;
+  };
+  const lab = new Lab();
+  const graph = lab.graph({
+    a: {
+      waits: [Ok, End],
+      body: async (ctx) => {
+        const seen = await order(ctx.waitFor(Ok), ctx.waitFor(End));
+        return await ctx.once("seen", () => seen);
+      },
+    },
+  });
+  const { run } = await lab.drive(lab.engine(graph).run(INPUT));
+  await lab.engine(graph).answer(run.runId, openId(await lab.engine(graph).get(run.runId), "ok"), "yes");
+  const done = await lab.drive(lab.engine(graph).resume(run.runId));
+  assert.deepEqual(done.state.out.a, await order(Promise.resolve("yes"), new Promise(() => {})));
+});
