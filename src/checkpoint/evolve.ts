@@ -4,6 +4,7 @@ import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import { freshExecution } from "./beginning.ts";
 import type { EventOf, RecordEvent } from "./records.ts";
+import { underNewNames } from "./new_names.ts";
 
 /**
  * The fold of record events into a checkpoint: the one definition of what a record means, used by the engine when it
@@ -34,6 +35,7 @@ const NO_PROGRESS: ReadonlySet<string> = new Set<RecordEvent["type"]>(
     "created",
     "forked",
     "adopted",
+    "migrated",
     "claimed",
     "released",
     "retried",
@@ -85,10 +87,11 @@ export class Evolution {
       case "forked":
         return;
       case "adopted":
-        this.#run.graphVersion = event.to;
-        this.#moved = true;
-        if (event.entry !== undefined) this.#next.frontier = [event.entry];
-        return;
+        return this.#move(event);
+      case "migrated":
+        Object.assign(this.#next, underNewNames(this.#next, event.vertices));
+        this.#executions = this.#maps = undefined;
+        return this.#move(event);
       case "claimed":
         return this.#claim(event, at);
       case "released":
@@ -199,6 +202,14 @@ export class Evolution {
     }
   }
 
+  #move({ to, entry }: EventOf<"adopted" | "migrated">): void {
+    this.#run.graphVersion = to;
+    this.#moved = true;
+    if (entry === undefined) return;
+    this.#next.frontier = [entry];
+    delete this.#next.begunAs;
+  }
+
   #claim(event: EventOf<"claimed">, at: number): void {
     this.#run.owner = event.owner;
     this.#run.startedAt ??= at;
@@ -300,6 +311,7 @@ export class Evolution {
     this.#next.arrivals = event.arrivals ?? NONE;
     this.#next.executions = this.#executions = new Map();
     this.#next.maps = this.#maps = new Map();
+    delete this.#next.begunAs;
   }
 
   #begin(): void {

@@ -59,7 +59,7 @@ export function indexChanges(
 /** Most records in the middle of a run change no row. Whatever moves a status or an owner moves the mailbox. */
 function movesRows(event: RecordEvent): boolean {
   return event.type === "opened" || event.type === "closed" || event.type === "resolved" ||
-    event.type === "reopened" || event.type === "adopted";
+    event.type === "reopened" || event.type === "adopted" || event.type === "migrated";
 }
 
 /** The row of a run's wake. */
@@ -125,7 +125,7 @@ function waitRows(
   };
   for (const event of events) {
     // Whoever answers is judged by the schemas of the version that the run has moved to.
-    if (event.type === "adopted") {
+    if (event.type === "adopted" || event.type === "migrated") {
       for (const { execution, wait } of openWaits(after)) if (!posted.has(wait.id)) open(execution, wait);
     } else if (event.type === "opened" && event.kind !== "timer") open(event, event);
     else if (event.type === "closed" || event.type === "resolved" || event.type === "reopened") {

@@ -181,6 +181,7 @@ const MOVES_MAILBOX: ReadonlySet<string> = new Set<RecordEvent["type"]>(
     "created",
     "forked",
     "adopted",
+    "migrated",
     "claimed",
     "released",
     "resolved",
@@ -217,7 +218,9 @@ export function mailboxAfter(
   const content = before?.mailbox.content;
   const suspended = (r: PostedReturn) =>
     checkpoint.executions.get(executionKey(r.vertexId, r.item))?.status === "suspended";
-  const returns = ended ? [] : (content?.returns ?? []).filter(suspended);
+  const names = write.events.find((e) => e.type === "migrated")?.vertices;
+  const named = (r: PostedReturn) => ({ ...r, vertexId: names?.get(r.vertexId) ?? r.vertexId });
+  const returns = ended ? [] : (content?.returns ?? []).map(named).filter(suspended);
   const { runId, flow = {}, queued } = checkpoint.run;
   const isQueuedNow = write.events.some((e) => e.type === "queued");
   const granted = ended

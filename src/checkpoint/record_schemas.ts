@@ -187,6 +187,14 @@ export const eventSchema = z.discriminatedUnion("type", [
     form: z.string(),
     entry: z.string().exactOptional(),
   }),
+  z.object({
+    type: z.literal("migrated"),
+    from: z.string(),
+    to: z.string(),
+    form: z.string(),
+    vertices: z.map(z.string(), z.string().nullable()),
+    entry: z.string().exactOptional(),
+  }),
 ]);
 
 const execution = z.object({
@@ -268,6 +276,7 @@ const checkpointSchema = z.object({
   nextStep: count,
   folded: z.boolean(),
   path: growingSchema.shape.path,
+  begunAs: z.map(z.string(), z.string()).exactOptional(),
 });
 
 /** One record. Exactly one of `patch` and `snapshot` is present when the record changes the state. */

@@ -44,6 +44,15 @@ export type RecordEvent =
     /** Where it begins anew, since it had begun no body; absent where it goes on as it stands. */
     readonly entry?: string;
   }
+  /** As `adopted`, by migrations: `vertices` are the ids that vertices have since, `null` for those that are gone. */
+  | {
+    readonly type: "migrated";
+    readonly from: string;
+    readonly to: string;
+    readonly form: string;
+    readonly vertices: ReadonlyMap<string, string | null>;
+    readonly entry?: string;
+  }
   /** A process became the owner; `recovery`: whether a dead owner was replaced. */
   | {
     readonly type: "claimed";

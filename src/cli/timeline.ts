@@ -74,6 +74,13 @@ function tell(cli: Cli, event: RecordEvent): string {
           event.entry === undefined ? "" : " before it began"
         }`,
       );
+    case "migrated": {
+      const names = [...event.vertices].map(([old, now]) =>
+        `${old} ${now === null ? "is gone" : `is ${now}`}`
+      );
+      const more = names.length === 0 ? "" : `: ${line(names.join(", "))}`;
+      return yellow(`migrated from version ${line(event.from)} to ${line(event.to)}${more}`);
+    }
     case "updated":
       return yellow("the state was changed from outside");
     case "claimed":

@@ -10,6 +10,7 @@
 import "reflect-metadata";
 import type {
   ErrorHandler,
+  MigrationOptions,
   RetryPolicy,
   RouteOptions,
   ScheduleOptions,
@@ -86,6 +87,12 @@ interface ScheduleRecord {
   readonly options: ScheduleOptions | undefined;
 }
 
+/** Written by `@Migration` on a workflow class. */
+export interface MigrationRecord extends Origin {
+  readonly cls: AnyClass;
+  readonly options: MigrationOptions<never>;
+}
+
 /** A kind of record, and the key it is kept under. */
 class RecordKey<R> {
   declare readonly record: R;
@@ -100,6 +107,7 @@ export const records = {
   schema: new RecordKey<Schema>("schema"),
   graph: new RecordKey<readonly GraphRecord[]>("graph"),
   schedule: new RecordKey<readonly ScheduleRecord[]>("schedule"),
+  migration: new RecordKey<readonly MigrationRecord[]>("migration"),
   flow: new RecordKey<FlowOptions>("flow"),
   bound: new RecordKey<readonly BoundTask[]>("bound"),
   vertex: new RecordKey<readonly VertexRecord[]>("vertex"),

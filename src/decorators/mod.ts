@@ -5,6 +5,8 @@ export { Graph } from "./graph.ts";
 export type { GraphDecoratorOptions } from "./graph.ts";
 export { Concurrency, Singleton, Throttle } from "./limits.ts";
 export type { LimitAnnotation, Limited } from "./limits.ts";
+export { Migration } from "./migration.ts";
+export type { MigrationDecoratorOptions } from "./migration.ts";
 export { OnError } from "./on_error.ts";
 export type { GraphErrorHandler } from "./on_error.ts";
 export { Retry } from "./retry.ts";

@@ -9,7 +9,7 @@ import type { BodyPort } from "./body.ts";
 import type { BodyHost } from "./body_host.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import type { VertexStart } from "./events.ts";
-import { idempotencyKey, waitIdOf } from "./ids.ts";
+import { keyIn, waitIdOf } from "./ids.ts";
 import { MapRoom } from "./map_room.ts";
 import { Onces } from "./onces.ts";
 import { Outcomes } from "./outcomes.ts";
@@ -215,6 +215,7 @@ export class Bodies<S> {
         runId: run.runId,
         waitSalt: run.waitSalt,
         step,
+        key: keyIn(checkpoint, execution),
         vertex: vertex as never,
         execution,
         runtime: deps.runtime,
@@ -355,10 +356,9 @@ export class Bodies<S> {
     const x = this.#host.cursor().checkpoint.executions.get(key);
     const wait = x?.waits.get(waitId);
     if (x === undefined || wait === undefined) return;
-    const { run, nextStep } = this.#host.cursor().checkpoint;
-    const id = idempotencyKey(run.graphId, run.runId, nextStep, of.vertexId, of.item);
+    const { checkpoint } = this.#host.cursor();
     const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
-    const newId = waitIdOf(run, id, wait, refusals);
+    const newId = waitIdOf(checkpoint.run, keyIn(checkpoint, of), wait, refusals);
     const at = this.#now();
     this.#host.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
     this.outdate([key]);

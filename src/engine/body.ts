@@ -11,6 +11,8 @@ export interface BodyInfo {
   readonly runId: string;
   readonly waitSalt: string | undefined;
   readonly step: number;
+  /** The key of the execution. */
+  readonly key: string;
   readonly vertex: CompiledVertex<never>;
   /** The execution as recorded when the body begins. */
   readonly execution: Execution;

@@ -1,7 +1,7 @@
 import type { CheckpointLog } from "../checkpoint/log.ts";
 import { isSuperstepError } from "../errors.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
-import { executionKey, type ExecutionRef, refOf } from "../model/checkpoint.ts";
+import { executionKey, type ExecutionRef, presentId, refOf } from "../model/checkpoint.ts";
 import type { TaskContext } from "../model/context.ts";
 import { rowsOf } from "../model/pages.ts";
 import { isOver, type RunCaller, type RunRecord } from "../model/run.ts";
@@ -28,12 +28,20 @@ export interface CallingRun {
   epoch(): string;
   /** A run works for one of its executions from now on. */
   calls(runId: string, by: ExecutionRef): void;
+  /** The id under which a vertex of it was begun. */
+  begunAs(vertexId: string): string;
   /** A fault of the store, or of loading, was met by a run that works for it: it stops as by its own. */
   stop(fault: unknown): void;
 }
 
 /** That of a body whose run was released. */
-export const NO_RUN: CallingRun = { revisions: () => [], epoch: () => "", calls: () => {}, stop: () => {} };
+export const NO_RUN: CallingRun = {
+  revisions: () => [],
+  epoch: () => "",
+  calls: () => {},
+  begunAs: (id) => id,
+  stop: () => {},
+};
 
 /** Under this the context of a body has its {@link CallingRun}. */
 export const CALLING_RUN: unique symbol = Symbol.for("superstep.calling_run") as never;
@@ -67,6 +75,7 @@ export const LOAD_FAULTS = [
   "GRAPH_MISMATCH",
   "GRAPH_RUN_MISMATCH",
   "GRAPH_VERSION_MISMATCH",
+  "MIGRATION",
 ];
 const STOPPING = ["STORE", ...LOAD_FAULTS];
 
@@ -80,10 +89,11 @@ export async function isAwaited<S>(log: CheckpointLog<S>, caller: RunCaller): Pr
     if (found === undefined || (caller.epoch ?? found.position.epoch) !== found.position.epoch) return false;
     if (found.mailbox.content.cancel !== undefined) return false;
     const { run: { status }, frontier, executions, nextStep } = found.checkpoint;
+    const vertexId = presentId(found.checkpoint, caller.vertexId);
     if (isOver(status) || (caller.step ?? nextStep) !== nextStep) {
       return false;
     }
-    const { vertexId, item } = caller;
+    const { item } = caller;
     const settled = [executions.get(vertexId), executions.get(executionKey(vertexId, item))].some((x) =>
       x?.status === "done" || (x?.status === "failed" && x.handler !== undefined)
     );
@@ -162,6 +172,7 @@ export function callerOf(caller: RunCaller): RunCaller {
     graphId,
     runId,
     ...refOf(caller),
+    ...(run === undefined ? {} : { vertexId: run.begunAs(caller.vertexId) }),
     ...(run === undefined || step === undefined ? {} : { step, epoch: run.epoch() }),
   };
 }

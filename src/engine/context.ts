@@ -18,7 +18,7 @@ import { mayBeHandledLater } from "../runtime/rejections.ts";
 import type { BodyInfo, BodyPort } from "./body.ts";
 import { BodyState } from "./body_state.ts";
 import { CALLING_RUN, type CallingRun } from "./child_runs.ts";
-import { idempotencyKey, vertexRunId, waitIdOf } from "./ids.ts";
+import { vertexRunId, waitIdOf } from "./ids.ts";
 import { InterruptSignal } from "./interrupt_signal.ts";
 import { PendingWait } from "./pending_wait.ts";
 
@@ -61,7 +61,7 @@ export class BodyContext implements TaskContext {
     this.step = body.step;
     this.attempt = execution.failedAttempts.length + 1;
     if (execution.item !== undefined) this.item = execution.item;
-    this.idempotencyKey = idempotencyKey(body.graphId, body.runId, body.step, vertex.id, execution.item);
+    this.idempotencyKey = body.key;
     this.#once = new Map(execution.once);
     this.#state = new BodyState(body, port, resultsOf(execution));
   }

@@ -80,6 +80,7 @@ export class Coordinator<S> implements OwnedRun {
         revisions: () => [this.#cursor.checkpoint.run.revision, ...this.#settings.callers?.() ?? []],
         epoch: () => this.#cursor.position.epoch,
         calls: (runId, by) => this.#children.add(runId, by),
+        begunAs: (id) => this.#cursor.checkpoint.begunAs?.get(id) ?? id,
         stop: (fault) => this.#stop(fault),
       },
       note: (event) => {

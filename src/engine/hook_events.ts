@@ -10,7 +10,7 @@ import { defined } from "../model/defined.ts";
 import { compareIds } from "../model/ids.ts";
 import type { WaitCloseReason, WaitOpening } from "../model/wait.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
-import { idempotencyKey, vertexRunId } from "./ids.ts";
+import { keyIn, vertexRunId } from "./ids.ts";
 
 /**
  * What observers are told of a record that has become durable, in this order: the checkpoint, the start of the run or who
@@ -54,18 +54,20 @@ export function hookEventsOf(
 
 /** What observers are told when the first body of an execution begins; `items` is how many a map vertex has. */
 export function vertexStart(
-  { run: { graphId, runId }, nextStep: step }: Checkpoint,
-  { vertexId, item, generation, failedAttempts }: Execution,
+  checkpoint: Checkpoint,
+  x: Execution,
   startedAt: number,
   items: number | undefined,
 ): VertexStart {
+  const { run: { runId }, nextStep: step } = checkpoint;
+  const { vertexId, item, generation, failedAttempts } = x;
   return {
     type: "vertexStart",
     runId,
     vertexId,
     ...(item === undefined || items === undefined ? {} : { item, items }),
     get vertexRunId() {
-      return vertexRunId(idempotencyKey(graphId, runId, step, vertexId, item), generation);
+      return vertexRunId(keyIn(checkpoint, x), generation);
     },
     step,
     attempt: failedAttempts.length + 1,
@@ -96,7 +98,7 @@ function ofVertex(event: VertexEvent, before: Checkpoint, step: number, runId: s
   const { vertexId, item } = event;
   const of = { runId, ...refOf(event) };
   const x = before.executions.get(executionKey(vertexId, item));
-  const key = idempotencyKey(before.run.graphId, runId, step, vertexId, item);
+  const key = keyIn(before, event);
   const vertex = {
     ...of,
     get vertexRunId() {

@@ -1,3 +1,4 @@
+import type { Checkpoint, ExecutionRef } from "../model/checkpoint.ts";
 import type { OpeningName } from "../model/wait.ts";
 import { sha256Hex as sha256 } from "../runtime/hash.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -12,6 +13,15 @@ export function idempotencyKey(
 ): string {
   const key = `graph=${graphId}/run=${runId}/step=${step}/vertex=${vertexId}`;
   return item === undefined ? key : `${key}/item=${item}`;
+}
+
+/** The key of an execution of the current step of a run, made of the id under which its vertex was begun. */
+export function keyIn(
+  { run, nextStep, begunAs }: Pick<Checkpoint, "run" | "nextStep" | "begunAs">,
+  { vertexId, item }: ExecutionRef,
+  runId: string = run.runId,
+): string {
+  return idempotencyKey(run.graphId, runId, nextStep, begunAs?.get(vertexId) ?? vertexId, item);
 }
 
 /** The id of one begin of an execution: derived, so that it is the same after a crash without being stored. */

@@ -9,7 +9,7 @@ import { runTime } from "./run_time.ts";
 import { checkOwner } from "./owner_check.ts";
 
 /** Faults of loading that stay as long as the code and what is stored stay as they are. */
-const LASTING = ["CHECKPOINT_DECODE", "UNKNOWN_VERTEX"];
+const LASTING = ["CHECKPOINT_DECODE", "UNKNOWN_VERTEX", "MIGRATION"];
 
 /**
  * Halts a run that this code cannot load, so that it is listed with its reason instead of being tried for ever; a resume

@@ -65,7 +65,7 @@ export function prepareRun<S>(
     ...(mayBeUsedAgain ? { waitSalt: waitSalt(runtime) } : {}),
   };
   if (options.signal?.aborted) throw new RunAbortedError(runId, -1, { cause: options.signal.reason });
-  if (caller !== undefined) callingRunOf(options.caller)?.calls(runId, caller);
+  if (caller !== undefined) callingRunOf(options.caller)?.calls(runId, options.caller!);
   return { created, state };
 }
 

@@ -8,7 +8,7 @@ import {
   type PostedReturn,
 } from "../checkpoint/mailbox.ts";
 import { ContextError, reasonOf } from "../errors.ts";
-import { type Checkpoint, type Execution, executionKey } from "../model/checkpoint.ts";
+import { type Checkpoint, type Execution, executionKey, presentId } from "../model/checkpoint.ts";
 import type { CompiledGraph } from "../model/definition.ts";
 import { isOver } from "../model/run.ts";
 import { perObject } from "../runtime/per_object.ts";
@@ -162,8 +162,10 @@ export async function returnToCaller<S>(
 ): Promise<boolean> {
   if (caller === undefined) return false;
   const cursor = await deps.log.load(caller.runId, { state: false });
-  const x = cursor?.checkpoint.executions.get(executionKey(caller.vertexId, caller.item));
-  if (cursor === undefined || x === undefined) return false;
+  if (cursor === undefined) return false;
+  const { executions } = cursor.checkpoint;
+  const x = executions.get(executionKey(presentId(cursor.checkpoint, caller.vertexId), caller.item));
+  if (x === undefined) return false;
   return await postReturn(deps, caller.runId, identityOf(x, cursor.checkpoint.nextStep));
 }
 

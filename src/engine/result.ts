@@ -21,7 +21,7 @@ import type { VertexFailure } from "../model/failure.ts";
 import type { Halt, InterruptReason, RunRecord } from "../model/run.ts";
 import { isOpen, type WaitKind } from "../model/wait.ts";
 import { foldSoFar, type StateRules } from "./fold.ts";
-import { idempotencyKey, vertexRunId } from "./ids.ts";
+import { keyIn, vertexRunId } from "./ids.ts";
 import { statusesOf } from "./vertex_statuses.ts";
 import { pausedFailures, recordKey } from "./step.ts";
 import { nextDue, stepVertices } from "./superstep.ts";
@@ -225,9 +225,9 @@ function failedVertex(
   x: Execution,
   errors: ReadonlyMap<string, unknown>,
 ): FailedVertex {
-  const { run, nextStep: step } = checkpoint;
+  const { nextStep: step } = checkpoint;
   const failure = x.failure!;
-  const key = idempotencyKey(run.graphId, run.runId, step, x.vertexId, x.item);
+  const key = keyIn(checkpoint, x);
   const cause = causeOf(x, failure, errors);
   const { attempt, phase } = failure;
   return {

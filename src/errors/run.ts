@@ -198,3 +198,22 @@ export class GraphRunMismatchError extends SuperstepError {
 function short(version: string): string {
   return version.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1");
 }
+
+/** A migration that cannot be carried out for a run; nothing of the run has changed. */
+export class MigrationError extends SuperstepError {
+  /** @internal */
+  static readonly errorName: string = "MigrationError";
+  /** The stable code. */
+  override readonly code = "MIGRATION";
+  /** `from`: the user version that the migration leads on from; `runId`: the run; the cause is what was thrown. */
+  constructor(readonly runId: string, readonly from: number, problem: string, options?: ErrorOptions) {
+    super(
+      `superstep: run ${runId} cannot be migrated from version ${from} to ${
+        from + 1
+      }: ${problem}; mend the migration ` +
+        "and resume the run",
+      { runId, from, problem },
+      options,
+    );
+  }
+}

@@ -8,12 +8,12 @@ import {
 import type {
   CompiledCondition,
   CompiledGraph,
+  CompiledMigration,
   CompiledSchedule,
   CompiledVertex,
+  MigrationOptions,
   RouteOptions,
   ScheduleOptions,
-  Task,
-  TaskClass,
   TaskSource,
 } from "../model/definition.ts";
 import type { CompiledFlow, FlowOptions } from "../model/flow.ts";
@@ -30,12 +30,15 @@ import {
   compileRetry,
   compileTimeout,
   compileWaits,
+  idProblem,
   mapCap,
   NAME_BY_ID,
   refuser,
   shown,
 } from "./policies.ts";
+import { compileMigration, migrationFaults } from "./migrations.ts";
 import { compileSchedule } from "./schedules.ts";
+import { classNameOf, taskSource } from "./task_source.ts";
 import { graphFaults, type GraphLinks } from "./validate.ts";
 import {
   GIVEN_ELSEWHERE,
@@ -120,6 +123,7 @@ export class GraphBuilder<S, I = unknown> {
   readonly #edges: { readonly from: string; readonly to: string }[] = [];
   readonly #conditions = new Map<string, CompiledCondition<S>>();
   readonly #schedules: CompiledSchedule[] = [];
+  readonly #migrations: CompiledMigration[] = [];
   #flow: CompiledFlow = {};
 
   /**
@@ -260,6 +264,16 @@ export class GraphBuilder<S, I = unknown> {
   }
 
   /**
+   * Says how runs of one user version come to the next one; see {@link Migration}.
+   *
+   * @throws {BuildError} when an option is not one, or another migration leads on from that version
+   */
+  addMigration<O>(options: MigrationOptions<O>): this {
+    this.#migrations.push(compileMigration("addMigration", this, options, this.#migrations));
+    return this;
+  }
+
+  /**
    * Limits the runs of the graph, over all workers of a store: how many are at work, how many begin in a period, and whether
    * there is one per key. What a later call gives takes the place of what was given before.
    *
@@ -287,7 +301,7 @@ export class GraphBuilder<S, I = unknown> {
 
   /** Everything that `build` would refuse, in its order; empty when the graph is sound. */
   faults(ends: GraphEnds): SuperstepError[] {
-    return graphFaults(this.#links(ends));
+    return this.#faults(this.#links(ends));
   }
 
   /**
@@ -300,7 +314,7 @@ export class GraphBuilder<S, I = unknown> {
    */
   build(ends: GraphEnds): CompiledGraph<S, I> {
     const links = this.#links(ends);
-    const [fault] = graphFaults(links);
+    const [fault] = this.#faults(links);
     if (fault !== undefined) throw fault;
     const finishes = frozenSet([...links.finishes].sort(compareIds));
     const vertices = this.#compiledVertices(links, finishes);
@@ -313,8 +327,13 @@ export class GraphBuilder<S, I = unknown> {
       finishes,
       vertices,
       schedules: Object.freeze([...this.#schedules]),
+      migrations: Object.freeze([...this.#migrations].sort((a, b) => a.from - b.from)),
       ...(Object.keys(this.#flow).length === 0 ? {} : { flow: Object.freeze(this.#flow) }),
     });
+  }
+
+  #faults(links: GraphLinks): SuperstepError[] {
+    return [...graphFaults(links), ...migrationFaults(this.id, this.#migrations, links.ids)];
   }
 
   #refused(op: string, problem: string): BuildError {
@@ -376,24 +395,4 @@ export class GraphBuilder<S, I = unknown> {
       }),
     );
   }
-}
-
-function taskSource(task: unknown): TaskSource | undefined {
-  if (typeof task === "function") {
-    // An arrow function has no prototype and cannot be instantiated; what an instance holds is seen when there is one.
-    if (typeof task.prototype !== "object" || task.prototype === null) return undefined;
-    return Object.freeze({ kind: "class", cls: task as unknown as TaskClass });
-  }
-  if (typeof task !== "object" || task === null) return undefined;
-  if (typeof (task as { execute?: unknown }).execute !== "function") return undefined;
-  return Object.freeze({ kind: "instance", task: task as Task<unknown, unknown> });
-}
-
-function classNameOf(task: TaskSource | undefined): string | undefined {
-  return task?.kind === "class" && task.cls.name !== "" ? task.cls.name : undefined;
-}
-
-function idProblem(what: string, id: unknown): string {
-  if (typeof id === "function") return `${what} is ${shown(id)}; ${NAME_BY_ID}`;
-  return `${what} is ${shown(id)}; give a letter or digit, then up to 127 letters, digits, or ._:-`;
 }

@@ -1,6 +1,8 @@
 export { GraphBuilder } from "./builder.ts";
 export type { GraphContents, GraphEnds, GraphOptions } from "./builder.ts";
 export { canonicalForm, describeVersionDifference, recordedVertices } from "./canonical.ts";
+export { renamed, renames } from "./migrations.ts";
+export type { Renames } from "./migrations.ts";
 export { mermaid } from "./mermaid.ts";
 export { svg, SVG_STYLE } from "./svg.ts";
 export type { SvgOptions } from "./svg.ts";

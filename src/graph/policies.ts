@@ -186,3 +186,9 @@ export function mapCap(
   if (Number.isSafeInteger(concurrency) && concurrency >= 1) return { concurrency };
   throw refuse(`concurrency is ${shown(concurrency)}; give a whole number from 1`);
 }
+
+/** What is wrong with an id, and what to give. */
+export function idProblem(what: string, id: unknown): string {
+  if (typeof id === "function") return `${what} is ${shown(id)}; ${NAME_BY_ID}`;
+  return `${what} is ${shown(id)}; give a letter or digit, then up to 127 letters, digits, or ._:-`;
+}

@@ -101,6 +101,7 @@ const SHOWN: {
   },
   forked: { plain: ["parent"] },
   adopted: { plain: ["from", "to"] },
+  migrated: { plain: ["from", "to"] },
   updated: {},
   claimed: { plain: ["owner", "recovery", "maxSteps"] },
   released: { plain: ["status", "reason", "recovery"] },
@@ -156,6 +157,8 @@ function moreOf(event: RecordEvent, sight: Visibility): Readonly<Record<string, 
         : {};
       return { result: { kind, at, ...value } };
     }
+    case "migrated":
+      return { vertices: Object.fromEntries(event.vertices) };
     case "routed":
       return event.arrivals === undefined ? {} : { arrivals: Object.fromEntries(event.arrivals) };
     default:

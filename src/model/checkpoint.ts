@@ -28,6 +28,14 @@ export interface Checkpoint {
   readonly folded: boolean;
   /** The vertices that ran; {@link verticesOf} lists them. */
   readonly path: Path;
+  /** The ids under which vertices of the frontier were begun that have another one since a migration. */
+  readonly begunAs?: ReadonlyMap<string, string>;
+}
+
+/** The id that a vertex of the frontier has by now which had another one when its step began. */
+export function presentId({ begunAs }: Pick<Checkpoint, "begunAs">, id: string): string {
+  for (const [now, was] of begunAs ?? []) if (was === id) return now;
+  return id;
 }
 
 /** The vertices that ran, in order: in two lists, so that a step copies the short one only. */

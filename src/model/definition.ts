@@ -124,8 +124,33 @@ export interface CompiledGraph<S, I = unknown> {
   readonly vertices: ReadonlyMap<string, CompiledVertex<S>>;
   /** When workers start runs by themselves; no part of the version. */
   readonly schedules: readonly CompiledSchedule[];
+  /** How runs of earlier user versions come to this one, from the lowest version on; no part of the version. */
+  readonly migrations: readonly CompiledMigration[];
   /** What limits its runs, if anything does; no part of the version. */
   readonly flow?: CompiledFlow;
+}
+
+/**
+ * How runs of one user version of a workflow come to the next one. `O` is the type of the states that they come with: of a
+ * state nothing is known but what the code of that version made of it.
+ */
+export interface MigrationOptions<O = Readonly<Record<string, unknown>>> {
+  /** The user version that runs come from; they come to the next one, `from + 1`. */
+  readonly from: number;
+  /** Makes the state of the next version. Synchronous and pure: it may be called again. @default the state stays as it is */
+  readonly state?: (old: O) => unknown;
+  /** The id that a vertex has in the next version, or `null` for one that is gone. @default every vertex keeps its id */
+  readonly vertices?: Readonly<Record<string, string | null>>;
+}
+
+/** A migration of a {@link CompiledGraph}. */
+export interface CompiledMigration {
+  /** The user version that it leads on from, to the next one. */
+  readonly from: number;
+  /** Makes the state of the next version; `undefined` where it stays as it is. */
+  readonly state: ((old: unknown) => unknown) | undefined;
+  /** The ids that vertices have in the next version, `null` for those that are gone. */
+  readonly vertices: ReadonlyMap<string, string | null>;
 }
 
 /**

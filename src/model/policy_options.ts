@@ -1,6 +1,7 @@
 import type {
   BackoffOptions,
   ErrorHandler,
+  MigrationOptions,
   RetryPolicy,
   RouteOptions,
   ScheduleOptions,
@@ -8,6 +9,13 @@ import type {
 } from "./definition.ts";
 import type { ConcurrencyOptions, FlowOptions, SingletonOptions, ThrottleOptions } from "./flow.ts";
 import { type KnownOptions, ON_OFF } from "./known_options.ts";
+
+/** The options of a migration. */
+export const KNOWN_MIGRATION = {
+  from: true,
+  state: true,
+  vertices: true,
+} satisfies KnownOptions<keyof MigrationOptions>;
 
 /** The limits of a graph. */
 export const KNOWN_FLOW = {

@@ -3,6 +3,7 @@ import {
   type AnyClass,
   type BoundTask,
   type GraphRecord,
+  type MigrationRecord,
   readInherited,
   readOwn,
   records,
@@ -55,6 +56,10 @@ export function assemble<S, I>(workflow: WorkflowClass<S, I>): Assembled<S, I> {
 
   const limits = readOwn(workflow, records.flow);
   if (limits !== undefined) attempt(() => builder.limit(limits as FlowOptions<S>));
+
+  for (const { options } of currentMigrations(readOwn(workflow, records.migration) ?? [])) {
+    attempt(() => builder.addMigration(options));
+  }
 
   const claims = claimsById(readOwn(workflow, records.bound) ?? [], graphRecordOf(workflow));
   for (const [id, all] of claims) {
@@ -121,6 +126,17 @@ function claimsById(
   return [...byId]
     .map(([id, claims]) => [id, claims.sort((a, b) => compareIds(placeOf(a), placeOf(b)))] as const)
     .sort(([a], [b]) => compareIds(a, b));
+}
+
+/** Of a module that was evaluated again, only the newest migrations. */
+function currentMigrations(all: readonly MigrationRecord[]): readonly MigrationRecord[] {
+  const asDeclared = (record: MigrationRecord) => ({ cls: record.cls, origin: record });
+  // Newest first, as the records are.
+  return all.filter((older, i) =>
+    !all.slice(0, i).some((newer) =>
+      newer.options.from === older.options.from && isReload(asDeclared(newer), asDeclared(older))
+    )
+  );
 }
 
 /** A class and where it is declared. */

@@ -52,6 +52,7 @@ const STORED = [
   ["granted", ["permit", "n"]],
   ["freed", ["permit", "n"]],
   ["adopted", ["from", "to", "form", "entry"]],
+  ["migrated", ["from", "to", "form", "vertices", "entry"]],
 ];
 
 test("the codes of events and the bits of their fields that are stored never change, and each has one (C2)", () => {

@@ -7,7 +7,7 @@ import type { Runner } from "../../src/engine/runner.ts";
 import { GraphBuilder, type GraphOptions } from "../../src/graph/mod.ts";
 import type { VertexBase } from "../../src/graph/vertex_options.ts";
 import type { TaskContext } from "../../src/model/context.ts";
-import type { CompiledGraph, Task, TaskClass } from "../../src/model/definition.ts";
+import type { CompiledGraph, MigrationOptions, Task, TaskClass } from "../../src/model/definition.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import type { Store } from "../../src/store/store.ts";
 import { VirtualClock } from "../../src/testing/virtual_clock.ts";
@@ -43,6 +43,7 @@ export interface VertexOf<S> extends Omit<VertexBase<S>, "id"> {
 /** A graph made of functions. */
 export interface GraphOf<S> extends Partial<GraphOptions<S>> {
   readonly vertices: Readonly<Record<string, VertexOf<S>>>;
+  readonly migrations?: readonly MigrationOptions<never>[];
   /** @default the first vertex */
   readonly entry?: string;
   /** @default those marked `finish`, else the last vertex */
@@ -51,7 +52,7 @@ export interface GraphOf<S> extends Partial<GraphOptions<S>> {
 
 /** Builds a graph of functions. */
 export function graphOf<S = Notes>(spec: GraphOf<S>): CompiledGraph<S> {
-  const { vertices, entry, finish, ...options } = spec;
+  const { vertices, migrations = [], entry, finish, ...options } = spec;
   const builder = new GraphBuilder<S>({ id: "g", ...options });
   const ids = Object.keys(vertices);
   for (const [id, vertex] of Object.entries(vertices)) {
@@ -73,6 +74,7 @@ export function graphOf<S = Notes>(spec: GraphOf<S>): CompiledGraph<S> {
       builder.addConditionalEdge(id, { targets: targets ?? [], pick: pick as () => string });
     }
   }
+  for (const migration of migrations) builder.addMigration(migration);
   const marked = ids.filter((id) => vertices[id]!.finish === true);
   return builder.build({
     entry: entry ?? ids[0]!,

@@ -1,7 +1,7 @@
 import { parseWith } from "../../checkpoint/validate.ts";
 import type { Mailbox } from "../../checkpoint/mailbox.ts";
 import { messageOf, reasonOf } from "../../errors.ts";
-import { recordedVertices } from "../../graph/mod.ts";
+import { recordedVertices, renamed, type Renames } from "../../graph/mod.ts";
 import type { Checkpoint, Execution } from "../../model/checkpoint.ts";
 import type { CompiledGraph, CompiledVertex } from "../../model/definition.ts";
 import { END } from "../../model/ids.ts";
@@ -16,6 +16,8 @@ export interface Newcomer {
   readonly answers: Mailbox["answers"];
   /** The canonical form of the graph that it comes from; empty where that is no longer stored. */
   readonly form: string;
+  /** The ids that vertices have since, by those that they had in that graph. */
+  readonly names: Renames;
 }
 
 /**
@@ -68,8 +70,12 @@ function missing<S>(graph: CompiledGraph<S>, id: string, place: string): string 
   return graph.vertices.has(id) ? undefined : `vertex ${id}, which ${place}, is not in this code`;
 }
 
-function otherKind<S>({ id, each }: CompiledVertex<S>, { checkpoint, form }: Newcomer): string | undefined {
-  const was = recordedVertices(form).get(id)?.each ?? checkpoint.maps.has(id);
+function otherKind<S>(
+  { id, each }: CompiledVertex<S>,
+  { checkpoint, form, names }: Newcomer,
+): string | undefined {
+  const [old] = [...recordedVertices(form)].find(([old]) => renamed(names, old) === id) ?? [];
+  const was = recordedVertices(form).get(old ?? id)?.each ?? checkpoint.maps.has(id);
   if (was === (each !== undefined)) return undefined;
   return was
     ? `vertex ${id} was a map vertex and is a single one now`

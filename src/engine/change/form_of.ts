@@ -9,7 +9,7 @@ export async function formOf<S>(log: CheckpointLog<S>, run: RunRecord): Promise<
   for (const record of [...records].reverse()) {
     if (record.revision > revision) continue;
     const told = record.events.findLast((e) =>
-      e.type === "created" || e.type === "forked" || e.type === "adopted"
+      e.type === "created" || e.type === "forked" || e.type === "adopted" || e.type === "migrated"
     );
     if (told !== undefined) return told.form;
   }

@@ -1,4 +1,4 @@
-import type { EventOf, RecordEvent } from "../../checkpoint/records.ts";
+import type { EventOf } from "../../checkpoint/records.ts";
 import { isSuperstepError } from "../../errors.ts";
 import {
   type Checkpoint,
@@ -9,9 +9,10 @@ import {
 } from "../../model/checkpoint.ts";
 import type { RunParent } from "../../model/run.ts";
 import type { WaitState } from "../../model/wait.ts";
+import { formOf } from "../change/form_of.ts";
 import { calledBy, calledTag, isCalledTag } from "../child_runs.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
-import { idempotencyKey, runIdOf } from "../ids.ts";
+import { keyIn, runIdOf } from "../ids.ts";
 import { checkedTags } from "../options.ts";
 import { beginFork } from "./begin_fork.ts";
 import { forkOf } from "./forked.ts";
@@ -62,16 +63,13 @@ function* callsOf(
   found: ReadonlySet<string>,
   graphs: ReadonlySet<string>,
 ): Iterable<Call> {
-  const { graphId } = source.run;
   const isSettled = (of: ExecutionRef) => {
     const status = fork.executions.get(executionKey(of.vertexId, of.item))?.status;
     return status === "done" || status === "failed";
   };
   function* called(execution: ExecutionRef): Iterable<Call> {
     if (isSettled(execution)) return;
-    const { vertexId, item } = execution;
-    const keyIn = (runId: string) => idempotencyKey(graphId, runId, source.nextStep, vertexId, item);
-    const [key, forkKey] = [keyIn(source.run.runId), keyIn(fork.run.runId)];
+    const [key, forkKey] = [keyIn(source, execution), keyIn(source, execution, fork.run.runId)];
     for (const graph of graphs) {
       const runId = runIdOf(graph, key);
       if (found.has(runId)) yield { execution, runId, forkId: runIdOf(graph, forkKey) };
@@ -131,8 +129,7 @@ async function forkCall<S>(
   });
   const level = moment.level + 1;
   await forkCalled(deps, source, checkpoint, { ...moment, level });
-  const [first] = await log.history(runId, 0, 1);
-  const form = first?.events.find(isBeginning)?.form ?? "";
+  const form = await formOf(log, source.run);
   await beginFork(log, checkpoint, { type: "forked", parent, form }, state, {
     callers: Array<number>(level).fill(-1),
   });
@@ -141,10 +138,6 @@ async function forkCall<S>(
 /** Whoever was purged or cut off since it was looked up. */
 function gone(error: unknown): undefined {
   if (!isSuperstepError(error, "CHECKPOINT_NOT_FOUND")) throw error;
-}
-
-function isBeginning(event: RecordEvent): event is EventOf<"created" | "forked"> {
-  return event.type === "created" || event.type === "forked";
 }
 
 /** The results that a caller has recorded of waits of a run which are still open there, in their order. */

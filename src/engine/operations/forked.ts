@@ -3,7 +3,7 @@ import type { EventOf, RecordEvent, Split } from "../../checkpoint/records.ts";
 import { type Checkpoint, type Execution, executionKey, refOf } from "../../model/checkpoint.ts";
 import type { RunCaller, RunParent } from "../../model/run.ts";
 import { openingKey, type WaitState } from "../../model/wait.ts";
-import { idempotencyKey, waitIdOf } from "../ids.ts";
+import { keyIn, waitIdOf } from "../ids.ts";
 import { pausedFailures } from "../step.ts";
 
 /** What a fork is given beside its source. */
@@ -76,9 +76,9 @@ function readied(source: Checkpoint, { maps, results, now }: ForkTarget): Checkp
   return evolve(source, events, revision, now);
 }
 
-function rekeyed(x: Execution, { run, nextStep }: Checkpoint, fork: ForkTarget): Execution {
+function rekeyed(x: Execution, ready: Checkpoint, fork: ForkTarget): Execution {
   if (x.status === "done" || x.status === "failed") return { ...x, waits: new Map(), refusals: new Map() };
-  const key = idempotencyKey(run.graphId, fork.runId, nextStep, x.vertexId, x.item);
+  const key = keyIn(ready, x, fork.runId);
   const { nextAt: _, ...rest } = x;
   const waits = [...x.waits.values()].filter((wait, i, all) => keeps(wait, all.slice(i + 1)));
   return {

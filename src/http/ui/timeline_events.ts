@@ -59,6 +59,10 @@ function tell(event: CheckpointEvent, link: PageContext["link"]): unknown {
       return `moved from version ${text("from")} to ${text("to")}${
         event["entry"] === undefined ? "" : " before it began"
       }`;
+    case "migrated":
+      return `migrated from version ${text("from")} to ${text("to")}${
+        event["entry"] === undefined ? "" : " before it began"
+      }`;
     case "updated":
       return "the state was changed from outside";
     case "claimed":
