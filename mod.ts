@@ -260,6 +260,7 @@ export {
   CellConflictError,
   CheckpointDecodeError,
   CheckpointNotFoundError,
+  IntegrityError,
   MailboxConflictError,
   RevisionConflictError,
   StoreError,

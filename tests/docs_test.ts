@@ -23,7 +23,7 @@ interface Example {
 }
 
 const EXAMPLES: readonly Example[] = [
-  ...["README.md", "docs/flow-control.md"].flatMap((path) =>
+  ...["README.md", "docs/flow-control.md", "docs/encryption.md"].flatMap((path) =>
     examplesIn(path, readFileSync(join(ROOT, path), "utf8"), 1)
   ),
   ...sourceFiles("mod.ts", "src", "tasks").flatMap(({ path, text }) =>

@@ -38,6 +38,8 @@ export interface Codec {
 
 /** The version of the format of values. Records have later ones. */
 export const FORMAT = 1;
+/** The first byte of what an encrypted store keeps. */
+const ENCRYPTED = 0xe1;
 
 const packr = new Packr({
   useRecords: false,
@@ -84,6 +86,12 @@ export const defaultCodec: Codec = {
   decode(bytes, newest = FORMAT) {
     const format = bytes[0];
     if (format === undefined) throw new CodecError("malformed", "there are no bytes");
+    if (format === ENCRYPTED) {
+      throw new CodecError(
+        "newer",
+        "it is encrypted and cannot be decrypted here; give encrypted() the key of it",
+      );
+    }
     if (format > newest) {
       throw new CodecError(
         "newer",

@@ -3,6 +3,7 @@ import {
   isSuperstepError,
   RevisionConflictError,
   RunAbortedError,
+  UNREADABLE,
 } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -292,7 +293,7 @@ async function readAgain<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (error) {
-      const isTorn = isSuperstepError(error, "CHECKPOINT_DECODE") ||
+      const isTorn = isSuperstepError(error, ...UNREADABLE) ||
         (isSuperstepError(error, "CHECKPOINT_NOT_FOUND") && error.fields["revision"] === undefined) ||
         (isSuperstepError(error, "STORE") && error.fields["op"] === "parts");
       if (!isTorn || reads >= MAX_READS) throw error;

@@ -1,5 +1,8 @@
 import { access, constants, open, stat } from "node:fs/promises";
-import { denoKv, type DenoKvStore } from "../store/deno_kv/mod.ts";
+import process from "node:process";
+import { denoKv } from "../store/deno_kv/mod.ts";
+import { encrypted, type EncryptedOptions } from "../store/encrypted.ts";
+import type { Store } from "../store/store.ts";
 import { fileFault } from "./input.ts";
 import { UsageError } from "./faults.ts";
 import { quoted } from "./format.ts";
@@ -23,15 +26,28 @@ const HEAD_BYTES = 64 * 1024;
 export async function withDatabase<T>(
   path: string,
   options: { readonly create: boolean },
-  use: (store: DenoKvStore) => Promise<T>,
+  use: (store: Store) => Promise<T>,
 ): Promise<T> {
   await checkFile(path, options.create);
-  const store = await denoKv(path, { lockDeadline: LOCK_DEADLINE_MS });
+  const keys = keysOf(process.env["SUPERSTEP_KEYS"]);
+  const file = await denoKv(path, { lockDeadline: LOCK_DEADLINE_MS });
+  const store = keys === undefined ? file : encrypted(file, keys);
   try {
     return await use(store);
   } finally {
     await store.close();
   }
+}
+
+/** The keys of an encrypted file, such as `2026-12=…,2026-06=…` with the base64 of each; the first one is current. */
+function keysOf(given: string | undefined): EncryptedOptions | undefined {
+  if (given === undefined || given === "") return undefined;
+  const keys = given.split(",").map((one): [string, string] => {
+    const at = one.indexOf("=");
+    if (at < 1) throw new UsageError("SUPERSTEP_KEYS is not of the form id=base64,id=base64");
+    return [one.slice(0, at).trim(), one.slice(at + 1).trim()];
+  });
+  return { keys: Object.fromEntries(keys), current: keys[0]![0] };
 }
 
 /** `--db …` for a command to be typed, unless it is the default. */

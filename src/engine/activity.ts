@@ -1,6 +1,7 @@
 import { defaultCodec } from "../checkpoint/codec.ts";
 import type { Cursor } from "../checkpoint/log.ts";
 import { decodeMailbox, type Mailbox } from "../checkpoint/mailbox.ts";
+import { isSuperstepError, UNREADABLE } from "../errors.ts";
 import { defined } from "../model/defined.ts";
 import type { CatalogQuery, CatalogRow, Page, Store } from "../store/store.ts";
 import type { InboxEntry } from "./history.ts";
@@ -62,11 +63,17 @@ export class Activities {
   /** Of one run; its status is needed only where it may be over. */
   async of(runId: string, graphId: string, status: string = "interrupted"): Promise<Activity | undefined> {
     if (isOver(status)) return undefined;
-    const { head, mailbox } = await this.#store.inspect(runId, 0, undefined);
-    if (head === null || mailbox === null) return undefined;
-    const { revision } = head.position;
-    const content = decodeMailbox(mailbox, defaultCodec, runId);
-    return await this.#judge({ graphId, status, revision, mailbox: content });
+    try {
+      const { head, mailbox } = await this.#store.inspect(runId, 0, undefined);
+      if (head === null || mailbox === null) return undefined;
+      const { revision } = head.position;
+      const content = decodeMailbox(mailbox, defaultCodec, runId);
+      return await this.#judge({ graphId, status, revision, mailbox: content });
+    } catch (error) {
+      // One that is damaged keeps none of the others from being listed.
+      if (isSuperstepError(error, ...UNREADABLE)) return undefined;
+      throw error;
+    }
   }
 
   /** Of a run that was read. */

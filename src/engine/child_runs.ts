@@ -1,5 +1,5 @@
 import type { CheckpointLog } from "../checkpoint/log.ts";
-import { isSuperstepError } from "../errors.ts";
+import { isSuperstepError, UNREADABLE } from "../errors.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { executionKey, type ExecutionRef, presentId, refOf } from "../model/checkpoint.ts";
 import type { TaskContext } from "../model/context.ts";
@@ -70,7 +70,7 @@ export function workFor<T>(caller: RunCaller | undefined, work: () => Promise<T>
 
 /** Faults of loading, which stay as long as code and store stay as they are. */
 export const LOAD_FAULTS = [
-  "CHECKPOINT_DECODE",
+  ...UNREADABLE,
   "UNKNOWN_VERTEX",
   "GRAPH_MISMATCH",
   "GRAPH_RUN_MISMATCH",
@@ -100,7 +100,7 @@ export async function isAwaited<S>(log: CheckpointLog<S>, caller: RunCaller): Pr
     return frontier.includes(vertexId) && !settled;
   } catch (error) {
     // A caller that is damaged is for those who work on it; this run can go on.
-    if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+    if (!isSuperstepError(error, ...UNREADABLE)) throw error;
     return true;
   }
 }
@@ -154,7 +154,7 @@ export async function storedCallers<S>(log: CheckpointLog<S>, caller: RunCaller)
       next = run.caller;
     } catch (error) {
       // A caller that is damaged is for those who work on it; this run can go on.
-      if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+      if (!isSuperstepError(error, ...UNREADABLE)) throw error;
       break;
     }
   }

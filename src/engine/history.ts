@@ -5,7 +5,7 @@ import { defaultCodec } from "../checkpoint/codec.ts";
 import { firstCheckpoint } from "../checkpoint/beginning.ts";
 import { evolve } from "../checkpoint/evolve.ts";
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
-import { ArgumentError, CheckpointDecodeError, CheckpointNotFoundError } from "../errors.ts";
+import { ArgumentError, CheckpointDecodeError, CheckpointNotFoundError, messageOf } from "../errors.ts";
 import type { Checkpoint } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
 import { type InterruptReason, isOver, type Phase, type Route, type RunStatus } from "../model/run.ts";
@@ -75,6 +75,8 @@ export interface InboxEntry {
   readonly info?: unknown;
   /** The JSON Schema of the answer, where one exists. */
   readonly schema?: unknown;
+  /** Why info, kind and schema are not shown: what is stored of the wait is damaged, or its key is not there. */
+  readonly unreadable?: string;
   /** What becomes of its run: it waits, or is at work beside, or goes on with another answer, or nobody serves it. */
   readonly activity?: "queued" | "working" | "waiting" | "stranded";
 }
@@ -206,12 +208,17 @@ const SNAPSHOT_REACH = MAX_DELTAS + 1;
 /** Rows of the inbox with their bodies decoded. */
 export function inboxOf(page: Page<WaitRow>): Page<InboxEntry> {
   const rows = page.rows.map(({ body, ...row }): InboxEntry => {
-    const more = defaultCodec.decode(body) as {
+    let more: {
       readonly kind?: unknown;
       readonly key?: unknown;
       readonly info?: unknown;
       readonly schema?: unknown;
     };
+    try {
+      more = Object(defaultCodec.decode(body));
+    } catch (error) {
+      return { ...row, kind: "answer", unreadable: messageOf(error) };
+    }
     return {
       ...row,
       kind: more.kind === "interrupt" ? "interrupt" : "answer",

@@ -44,6 +44,27 @@ export class CheckpointDecodeError extends SuperstepError {
   }
 }
 
+/** A stored value that is not the one that was written there, or that cannot be decrypted here. */
+export class IntegrityError extends SuperstepError {
+  /** @internal */
+  static readonly errorName: string = "IntegrityError";
+  /** The stable code. */
+  override readonly code = "INTEGRITY";
+  /** `slot`: what the value is, its run, and which one of that run. */
+  constructor(slot: readonly [kind: string, runId: string, ...which: (string | number)[]], problem: string) {
+    const [kind, runId, ...which] = slot;
+    super(`superstep: run ${runId}: its ${[kind, ...which].join(" ")} cannot be trusted: ${problem}`, {
+      kind,
+      runId,
+      which,
+      problem,
+    });
+  }
+}
+
+/** The codes of faults of what is stored of a run, whoever reads it. */
+export const UNREADABLE: readonly string[] = ["CHECKPOINT_DECODE", "INTEGRITY"];
+
 /** A record that does not follow the head. */
 export class RevisionConflictError extends SuperstepError {
   /** @internal */

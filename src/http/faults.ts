@@ -74,6 +74,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   STORE: meaning(503, "the store does not answer", { retryable: true }),
   CONTROL_PLANE_CLOSED: meaning(503, "the server stops", { retryable: true }),
   CHECKPOINT_DECODE: meaning(500, "what is stored of the run cannot be read"),
+  INTEGRITY: meaning(500, "what is stored of the run is damaged, or its key is not there"),
   GRAPH_RUN_MISMATCH: meaning(500, "what is stored of the run is of another one"),
 
   BUILD: DECLARATION,

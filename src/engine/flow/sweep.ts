@@ -1,4 +1,4 @@
-import { isSuperstepError } from "../../errors.ts";
+import { isSuperstepError, UNREADABLE } from "../../errors.ts";
 import { partsOf, SEPARATOR } from "../../model/flow.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
 import { displace } from "./displace.ts";
@@ -84,7 +84,7 @@ export class Sweeper<S> {
         else if (given !== true && !run?.permits?.some((grant) => grant.permit === permit)) gone.push(runId);
       } catch (error) {
         // What cannot be read may be held.
-        if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+        if (!isSuperstepError(error, ...UNREADABLE)) throw error;
       }
     }
     if (gone.length === 0 || holders.length === 1_000) return;

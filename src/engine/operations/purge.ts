@@ -1,9 +1,10 @@
-import { ArgumentError, GraphMismatchError, isSuperstepError, reasonOf } from "../../errors.ts";
+import { ArgumentError, GraphMismatchError, isSuperstepError, reasonOf, UNREADABLE } from "../../errors.ts";
 import type { Duration } from "../../model/durations.ts";
 import { defined } from "../../model/defined.ts";
 import { rowsOf } from "../../model/pages.ts";
 import type { InterruptReason, RunRecord, RunStatus } from "../../model/run.ts";
 import { calledBy } from "../child_runs.ts";
+import type { Position, Store } from "../../store/store.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
 import { checkedRunId, span } from "../options.ts";
 import { cancelRun } from "./cancel.ts";
@@ -50,7 +51,7 @@ export async function purgeRuns<S>(deps: RunnerDeps<S>, query: PurgeQuery): Prom
       if (await purgeOne(deps, id, query, until)) purged++;
     } catch (error) {
       // One run that is damaged keeps none of the others.
-      if (!isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
+      if (!isSuperstepError(error, ...UNREADABLE)) throw error;
       const message = `superstep: run ${id} was not purged; give \`force\` to remove it unread: ${
         reasonOf(error)
       }`;
@@ -107,7 +108,7 @@ async function purgeOne<S>(
   }
   // They would be taken for the work of a run that is begun anew under this id.
   await purgeAllCalled(deps, runId);
-  await store.purge(runId, { epoch });
+  await store.purge(runId, epoch === undefined ? {} : { epoch });
   return true;
 }
 
@@ -127,14 +128,23 @@ async function find<S>(
   { log, store }: RunnerDeps<S>,
   runId: string,
   { force }: PurgeQuery,
-): Promise<{ readonly run: RunRecord | undefined; readonly epoch: string } | undefined> {
+): Promise<{ readonly run: RunRecord | undefined; readonly epoch: string | undefined } | undefined> {
   try {
     const cursor = await log.load(runId, { state: false });
     return cursor && { run: cursor.checkpoint.run, epoch: cursor.position.epoch };
   } catch (error) {
-    if (force !== true || !isSuperstepError(error, "CHECKPOINT_DECODE")) throw error;
-    const { head } = await store.inspect(runId, 0, undefined);
-    return head === null ? undefined : { run: undefined, epoch: head.position.epoch };
+    if (force !== true || !isSuperstepError(error, ...UNREADABLE)) throw error;
+    return { run: undefined, epoch: (await positionOf(store, runId))?.epoch };
+  }
+}
+
+/** Where a run is whose records cannot be read; `undefined` also when nothing of it can be. */
+async function positionOf(store: Store, runId: string): Promise<Position | undefined> {
+  try {
+    return (await store.inspect(runId, 0, undefined)).head?.position;
+  } catch (error) {
+    if (!isSuperstepError(error, ...UNREADABLE)) throw error;
+    return undefined;
   }
 }
 
