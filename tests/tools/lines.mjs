@@ -24,6 +24,8 @@ const LIKE_BUN = {
   file: /^(\S+\.ts):$/,
   end: /^\((pass|fail|skip|todo)\) (.*?)(?: \[[\d.]+ms\])?$/,
   count: /^ *(\d+) (pass|fail|skip|todo)$/,
+  /** What failed is told again at the end. */
+  again: /^\d+ tests? failed:$/,
   summary: /^Ran \d+ tests? across \d+ files?\./,
 };
 
@@ -49,6 +51,8 @@ export class RunnerLines {
   /** @type {{ file: string, left: number }[]} */
   #loaded = [];
   #rest = "";
+  /** Whether the rest tells again what failed. */
+  #again = false;
   /** @type {Totals} */
   #said = { passed: 0, failed: 0, skipped: 0 };
 
@@ -102,7 +106,8 @@ export class RunnerLines {
   #bun(line) {
     const file = LIKE_BUN.file.exec(line);
     if (file?.[1] !== undefined) return this.#file(file[1]);
-    const end = LIKE_BUN.end.exec(line);
+    if (LIKE_BUN.again.test(line)) this.#again = true;
+    const end = this.#again ? null : LIKE_BUN.end.exec(line);
     if (end?.[1] !== undefined) {
       return this.#end(end[2] ?? "", end[1] === "pass" ? "passed" : end[1] === "fail" ? "failed" : "skipped");
     }

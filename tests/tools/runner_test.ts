@@ -73,6 +73,19 @@ test("a run that is stopped counts what ran, also of the files at work (FT-F14)"
   assert.deepEqual(last.slice(-2), ["deno: 3 passed, 1 failed, 1 skipped", "3 passed, 1 failed"]);
 });
 
+test("a failure that Bun tells again at its end is listed once (FT-F14)", async () => {
+  const { RunnerLines } = await import(pathToFileURL(join(ROOT, "tests", "tools", "lines.mjs")).href);
+  const lines = new RunnerLines("bun", ["tests/a_test.ts", "tests/b_test.ts"]);
+  lines.take(
+    "tests/a_test.ts:\n(fail) one [1.00ms]\n(pass) two [1.00ms]\n\ntests/b_test.ts:\n(pass) three\n\n",
+  );
+  lines.take(
+    "1 tests failed:\n(fail) one [1.00ms]\n\n 2 pass\n 1 fail\nRan 3 tests across 2 files. [9.00ms]\n",
+  );
+  assert.deepEqual(lines.failures, ["tests/a_test.ts: one"]);
+  assert.deepEqual(lines.totals, { passed: 2, failed: 1, skipped: 0 });
+});
+
 test("a test that Deno calls slow in the middle of its line is counted under its file (FT-F14)", async () => {
   // It is no part of what is built for Node.
   const { RunnerLines } = await import(pathToFileURL(join(ROOT, "tests", "tools", "lines.mjs")).href);
