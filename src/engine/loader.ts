@@ -48,7 +48,12 @@ export class Loader<S> {
       }
       if (options.unfinished === true && isOver(run.status)) throw new ResumeTerminalError(runId, run.status);
     });
-    if (options.state === false) return cursor;
+    return options.state === false ? cursor : this.#judged(cursor);
+  }
+
+  /** The cursor with its state as the schema has it, once it is known that this code can work on it. */
+  #judged(cursor: Cursor<S>): Cursor<S> {
+    const { runId } = cursor.checkpoint.run;
     let state: S;
     try {
       state = this.#validator.load(cursor.state);
@@ -56,7 +61,7 @@ export class Loader<S> {
       const remedy = "give fields that are new a default, or move the run to the new schema by a migration";
       throw new CheckpointDecodeError(runId, "State", `${reasonOf(cause)}; ${remedy}`, { cause });
     }
-    validateCheckpoint(graph, cursor.checkpoint);
+    validateCheckpoint(this.#deps.graph, cursor.checkpoint);
     return state === cursor.state ? cursor : { ...cursor, state, isCompleted: true };
   }
 
@@ -68,10 +73,9 @@ export class Loader<S> {
    */
   async seen(runId: string, { revision }: Pick<LoadRunOptions, "revision"> = {}): Promise<Cursor<S>> {
     const { graph, log } = this.#deps;
-    const options = defined({ revision });
-    const cursor = await this.#read(runId, options, (run) => this.#ofGraph(run));
+    const cursor = await this.#read(runId, defined({ revision }), (run) => this.#ofGraph(run));
     const { run } = cursor.checkpoint;
-    if (run.graphVersion === graph.version) return await this.load(runId, options);
+    if (run.graphVersion === graph.version) return this.#judged(cursor);
     const found = crossing(this.#deps, cursor, await formOf(log, run));
     if ("refusal" in found) {
       throw new GraphVersionMismatchError(runId, graph.version, run.graphVersion, found.refusal);
