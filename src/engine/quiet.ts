@@ -3,6 +3,11 @@ import type { Runtime } from "../runtime/runtime.ts";
 
 /** How long a body must be quiet that may go on by ordinary work, in real milliseconds. */
 const QUIET_MS = 25;
+/**
+ * In so many slices, each a turn of the event loop of its own: while the process does not get on, the body does not
+ * either, and is not quiet for that.
+ */
+const SLICES = 5;
 
 /**
  * Notices that a body is quiet: that nothing it does has reached the engine for a while. The while is one macrotask where
@@ -51,10 +56,16 @@ export class Quiet {
       this.#soon = true;
       this.#look(seen, () => this.#soon = false);
     } else if (this.#pause === undefined) {
-      // What is ready by then, the body may still get to see: the event loop may have been busy meanwhile.
-      const timer = this.#runtime.pause(QUIET_MS, () => this.#look(seen, () => this.#pause = undefined));
-      this.#pause = () => timer.cancel();
+      this.#slice(SLICES, () => this.#look(seen, () => this.#pause = undefined));
     }
+  }
+
+  #slice(left: number, then: () => void): void {
+    const timer = this.#runtime.pause(
+      QUIET_MS / SLICES,
+      () => left > 1 ? this.#slice(left - 1, then) : then(),
+    );
+    this.#pause = () => timer.cancel();
   }
 
   end(): void {

@@ -52,6 +52,9 @@ test("what suspended bodies hold is let go with their released runs, by cancelle
   assert.equal((await lab.drive(runner.resume("r2", { payload: "yes" }))).status, "completed");
 });
 
+/** Bun looks for references in the stack too, and may take what is left there of an old one for one. */
+const STRAY = "bun" in process.versions ? 2 : 0;
+
 // Bun collects what an asynchronous hook has held at no foreseeable time.
 const HOOKS = [{}, { around: async (_: unknown, body: () => unknown) => void await body() }];
 
@@ -74,10 +77,12 @@ for (const hooks of "bun" in process.versions ? HOOKS.slice(0, 1) : HOOKS) {
       },
     });
     const runner = lab.engine(graph, { hooks });
-    interrupted(await lab.drive(runner.run(INPUT, { runId: "r" })));
-    assert.deepEqual([await left(states), await left(contexts, 1)], [0, 1]);
-    back = undefined; // Nobody can bring it back any more.
-    assert.equal(await left(contexts), 0);
-    assert.equal((await lab.drive(runner.cancel("r"))).status, "cancelled");
+    const runs = 10;
+    for (let i = 0; i < runs; i++) interrupted(await lab.drive(runner.run(INPUT, { runId: `r${i}` })));
+    const [keptStates, keptContexts] = [await left(states), await left(contexts, 1)];
+    assert.deepEqual([keptStates <= STRAY, keptContexts], [true, runs], `${keptStates} states are kept`);
+    back = undefined; // Nobody can bring them back any more.
+    assert.ok(await left(contexts) <= STRAY);
+    assert.equal((await lab.drive(runner.cancel("r0"))).status, "cancelled");
   });
 }
