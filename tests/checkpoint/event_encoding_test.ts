@@ -1,4 +1,4 @@
-// Runs on bun by default: checkpoints are plain data, the same everywhere; the codec has tests on all three.
+// Runs on deno by default: checkpoints are plain data, the same everywhere; the codec has tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EVENTS, packEvent, unpackEvent } from "../../src/checkpoint/event_encoding.ts";

@@ -1,4 +1,4 @@
-// Runs on bun by default: checkpoints are plain data, the same everywhere; the codec has tests on all three.
+// Runs on deno by default: checkpoints are plain data, the same everywhere; the codec has tests on all three.
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";

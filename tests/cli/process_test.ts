@@ -1,4 +1,4 @@
-// Runs on deno and node by default: the commands are the same everywhere; packages are tried on all three.
+// Runs on deno by default: the commands are the same everywhere; packages are tried on all three.
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";

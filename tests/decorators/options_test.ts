@@ -1,3 +1,4 @@
+// Runs on deno by default: the rules are kept by code that is the same everywhere; stores, timers, waits and processes have tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";

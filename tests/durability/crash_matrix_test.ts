@@ -38,7 +38,7 @@ test("the graph with everything does all of it when nothing goes wrong", async (
 });
 
 /** After how many of the first stops a second one is tried. */
-const SECOND_CRASHES = effort(5, 15);
+const SECOND_CRASHES = effort(2, 15);
 
 const stores: Readonly<Record<string, () => Promise<OpenedStore>>> = {
   memory: openMemory,

@@ -1,3 +1,4 @@
+// Runs on deno and bun by default: Node has the driver of Bun, and its processes die alike.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";

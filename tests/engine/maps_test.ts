@@ -1,4 +1,4 @@
-// Runs on deno and bun by default: Deno and Node have the same engine of JavaScript; stores, timers and processes have tests on all three.
+// Runs on deno by default: the rules are kept by code that is the same everywhere; stores, timers, waits and processes have tests on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TaskContext } from "../../src/model/context.ts";

@@ -1,4 +1,4 @@
-// Runs on bun by default: graphs are plain data, the same everywhere, and Bun starts fastest.
+// Runs on deno by default: graphs are plain data, the same everywhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canonicalForm, mermaid, topology } from "../../src/graph/mod.ts";

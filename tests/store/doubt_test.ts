@@ -1,4 +1,4 @@
-// Runs on deno and node by default: Bun has the driver of Node.
+// Runs on deno by default: what is read and refused is decided by code that is the same everywhere; the store suite has the drivers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoreError } from "../../src/errors.ts";

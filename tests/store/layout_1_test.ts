@@ -1,4 +1,4 @@
-// Runs on deno and node by default: Bun has the driver of Node.
+// Runs on deno by default: what is read and refused is decided by code that is the same everywhere; the store suite has the drivers.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -86,7 +86,7 @@ function grown(lab: Lab, chance: Chance) {
   return { runner: home.runner(level(2, "top")) };
 }
 
-for (const seed of seedsOf(effort(2, 10))) {
+for (const seed of seedsOf(effort(1, 10))) {
   test(`forks at every revision of workflows by chance go on where every run below was at that moment (seed ${seed}) (FC-25)`, async () => {
     const chance = new Chance(seed);
     const { store, written } = noting(chance);

@@ -1,4 +1,4 @@
-// Runs on bun by default: pages are text, the same everywhere, and Bun starts fastest.
+// Runs on deno by default: pages are text, the same everywhere.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hono } from "hono";
