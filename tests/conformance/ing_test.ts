@@ -5,15 +5,8 @@ import { createApp } from "../../src/http/app.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { aroundStore } from "../../src/testing/around_store.ts";
 import { StoreError } from "../../src/errors.ts";
-import {
-  approval,
-  type Fault,
-  inStatus,
-  single,
-  type Site,
-  site,
-  type SiteOptions,
-} from "../http/support.ts";
+import { approval, type Fault, inStatus, single, type Site, site } from "../http/support.ts";
+import type { SiteOptions } from "../http/support.ts";
 
 const echo = () => single("echo", (state) => state.n);
 async function started(s: Site, path = "/v1/graphs/echo/runs", body: unknown = {}): Promise<string> {
