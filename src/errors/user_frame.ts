@@ -1,5 +1,5 @@
-/** Where the code of this package is, as its stack frames name it. */
-const OWN = new URL("..", import.meta.url).href;
+/** Where the code of this package is, as its stack frames name it. A bundle has it in one file with the user's code. */
+const OWN = /^.*\/(?=errors\/user_frame\.[jt]s$)/.exec((import.meta.url as string | undefined) ?? "")?.[0];
 const FOREIGN =
   /node_modules|\bnode:|\bext:|\binternal\/|\bnative:|\[native code\]|<anonymous>\)?$|\(unknown\)$/;
 
@@ -13,5 +13,5 @@ export function userFrame(stack: string): string | undefined {
 }
 
 function isOwn(frame: string): boolean {
-  return frame.includes(OWN) || frame.includes(OWN.replace(/^file:\/\//, ""));
+  return OWN !== undefined && (frame.includes(OWN) || frame.includes(OWN.replace(/^file:\/\//, "")));
 }

@@ -98,6 +98,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   DEAD_END: OF_A_RUN,
   MAX_STEPS: OF_A_RUN,
   HALT: OF_A_RUN,
+  MIGRATION: OF_A_RUN,
 }));
 
 /** Whether the code has a meaning of its own. */

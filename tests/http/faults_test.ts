@@ -10,6 +10,7 @@ const SECRET = "hunter2";
 const ARGUMENTS: Readonly<Record<string, readonly unknown[]>> = {
   AnswerError: ["closed", SECRET, SECRET, SECRET],
   BuildFaultsError: [[new Error(SECRET)]],
+  IntegrityError: [[SECRET, SECRET, SECRET], SECRET],
   ValidationError: [SECRET, []],
   FatalError: [SECRET],
   RetryLater: [SECRET, SECRET],
@@ -43,8 +44,10 @@ const STATUSES: Readonly<Record<string, readonly [status: number, retryable?: bo
   GRAPH_RUN_MISMATCH: [500],
   GRAPH_VERSION_MISMATCH: [409],
   HALT: [500],
+  INTEGRITY: [500],
   MAILBOX_CONFLICT: [409, true],
   MAX_STEPS: [500],
+  MIGRATION: [500],
   MISSING_ENTRY: [500],
   OWNERSHIP_LOST: [503, true],
   REDUCER: [422],
