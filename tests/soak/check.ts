@@ -105,7 +105,8 @@ export async function strayKeys(path: string): Promise<readonly string[]> {
     ...["wa", "wr"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-2)))),
     ...["t", "g", "s", "d"].flatMap(of),
   ];
-  if (of("k").length !== of("kr").length) stray.push(["wakes", of("k").length, of("kr").length]);
+  const woken = new Set(of("k").map((key) => key.at(-1)));
+  if (of("k").length !== woken.size) stray.push(["wakes", of("k").length, woken.size]);
   if (of("wa").length !== of("wr").length) stray.push(["waits", of("wa").length, of("wr").length]);
   return stray.map((key) => JSON.stringify(key));
 }

@@ -197,7 +197,7 @@ test("a file of the first layout: what dead processes left in the middle is put 
   await inCopy(DAY, async ({ file, store }) => {
     assert.equal((await store.waits({ runId: "crowd-many", limit: 1000 })).rows.length, 400);
     assert.equal(await store.tail("purged"), undefined);
-    assert.equal(await file.sweep(), 2, "a large append and a purge");
+    assert.equal(await file.sweep(), 1, "a large append; the purge was finished when the file was opened");
     assert.equal(await file.sweep(), 0);
   });
 });

@@ -120,9 +120,11 @@ function checksOf(
   if (writer !== undefined && stamp !== undefined) {
     checks.push({ key: ownerKey(writer), versionstamp: stamp });
   }
-  if (head === null) checks.push({ key: goneKey(runId), versionstamp: null });
   if (absent !== undefined) checks.push({ key: ownerKey(absent), versionstamp: null });
-  if (mailbox !== undefined) checks.push({ key: mailboxKey(runId), versionstamp: place?.stamp ?? null });
+  // Without a head, which stands until a purge has ended, there is no mailbox.
+  if (mailbox !== undefined && (head !== null || mailbox.version !== null)) {
+    checks.push({ key: mailboxKey(runId), versionstamp: place?.stamp ?? null });
+  }
   if (cells !== undefined) checks.push(...cellChecks(cells));
   return checks;
 }

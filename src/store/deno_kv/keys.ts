@@ -37,12 +37,12 @@ export const restKey = (runId: string): Key => [ROOT, "t", runId];
 export const restRoot: Key = [ROOT, "t"];
 /** The first revision that is kept of a history whose beginning was cut off. */
 export const cutKey = (runId: string): Key => [ROOT, "f", runId];
-/** A purge that has begun. */
+/** A purge that has begun, so that whoever sweeps finds it. */
 export const goneKey = (runId: string): Key => [ROOT, "g", runId];
 export const goneRoot: Key = [ROOT, "g"];
 /** An open wait, or its tombstone. */
 export const waitKey = (runId: string, waitId: string): Key => [ROOT, "w", runId, waitId];
-/** When the run is to be woken, so that a purge finds the row. */
+/** When the run is to be woken, where its mailbox does not say it. */
 export const wakeOfKey = (runId: string): Key => [ROOT, "kr", runId];
 export const catalogKey = (runId: string): Key => [ROOT, "c", runId];
 
@@ -78,7 +78,7 @@ export function inboxKeys(row: Pick<WaitRow, "runId" | "waitId" | "openedAt">): 
   return [[...inboxIndex(), ...place], [...inboxIndex(row.runId), ...place]];
 }
 
-export const wakeKey = (row: WakeRow): Key => [...wakeIndex, row.due, row.runId];
+export const wakeKey = (row: Pick<WakeRow, "due" | "runId">): Key => [...wakeIndex, row.due, row.runId];
 
 /** The cells of a space. */
 export const cellSpace = (space: string): Key => [ROOT, "x", space];

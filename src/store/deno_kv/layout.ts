@@ -2,11 +2,13 @@ import type { KvEntry } from "./driver.ts";
 import { frame, unframe } from "./frame.ts";
 import { layoutKey } from "./keys.ts";
 import type { Check } from "./op.ts";
+import { finishPurges } from "./purge.ts";
 import type { Call, Session } from "./session.ts";
 
 /**
  * The layout of keys and values that this code writes; it reads the earlier ones too. A file without a mark has the first
- * one. The second has entries beside mailboxes.
+ * one. The second has entries beside mailboxes, which say when their runs are to be woken, and holds the place of a head until
+ * its purge has ended.
  */
 const LAYOUT = 2;
 
@@ -36,6 +38,8 @@ export class LayoutMark {
       return layoutOf(entry) === LAYOUT ? { value: undefined } : undefined;
     };
     if (await read() !== undefined) return;
+    // Code of the first layout notes a purge where this one does not look before it begins a run.
+    while (await finishPurges(this.#session, call, Infinity) > 0);
     await this.#session.settle(call, "layout", {
       build: () => ({ checks: [this.check], writes: [{ key: layoutKey, value: frame([LAYOUT]) }] }),
       done: (versionstamp) => void (this.#versionstamp = versionstamp),

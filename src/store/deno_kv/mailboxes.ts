@@ -1,10 +1,9 @@
-import type { MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "../store.ts";
+import type { IndexChanges, MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "../store.ts";
 import { bodyOf, chunkCount, type Packed, type Packer, unpack } from "./blob.ts";
 import type { Key, KvEntry } from "./driver.ts";
 import { corrupt } from "./frame.ts";
 import { below, chunkKey, entryKey, mailboxKey } from "./keys.ts";
-import type { Write } from "./op.ts";
-import { drop } from "./rows.ts";
+import { drop, type Write } from "./op.ts";
 import { type Call, MovedOn, type Session } from "./session.ts";
 
 /** The slot of a mailbox among the chunks of its blob, and that of an entry. */
@@ -19,23 +18,32 @@ interface Place {
   readonly next: number;
   /** How many entries stand beside it. */
   readonly count: number;
+  /** When the run is to be woken, or `null`; `undefined` where that stands under a key of its own, as in the first layout. */
+  readonly due: number | null | undefined;
 }
 
-const VERSION = /^([0-9a-f]{20})\/([^/]+)\/(\d+)\/(\d+)$/;
+const VERSION = /^([0-9a-f]{20})\/([^/]+)\/(\d+)\/(\d+)(?:\/([^/]*))?$/;
 
-export function versionOf({ stamp, epoch, next, count }: Place): string {
-  return `${stamp}/${epoch}/${next}/${count}`;
+export function versionOf({ stamp, epoch, next, count, due }: Place): string {
+  return `${stamp}/${epoch}/${next}/${count}${due === undefined ? "" : `/${due ?? ""}`}`;
 }
 
 /** The place that a version tells; `undefined` for one that no commit made. */
 export function placeOf(version: string): Place | undefined {
-  const [, stamp, epoch, next, count] = VERSION.exec(version) ?? [];
-  return stamp === undefined ? undefined : { stamp, epoch: epoch!, next: Number(next), count: Number(count) };
+  const [, stamp, epoch, next, count, due] = VERSION.exec(version) ?? [];
+  if (stamp === undefined) return undefined;
+  const wake = due === "" ? null : due === undefined ? undefined : Number(due);
+  return { stamp, epoch: epoch!, next: Number(next), count: Number(count), due: wake };
 }
 
 /** The version of a mailbox as it was read; `null` where there is none. */
 export function storedVersion(entry: KvEntry): string | null {
   return entry.versionstamp === null ? null : versionOf(headerOf(entry));
+}
+
+/** When a run is to be woken, as its mailbox says it. */
+export function dueOf(entry: KvEntry): Place["due"] {
+  return entry.versionstamp === null ? undefined : headerOf(entry).due;
 }
 
 /** The id of the append or post that wrote a mailbox. */
@@ -50,14 +58,17 @@ interface Header extends Place, Packed {
 
 function headerOf(entry: KvEntry): Header {
   const packed = unpack(entry, "a mailbox");
-  // The first layout has no entries.
-  const [postId, epoch, chunks, next = 0, count = 0] = packed.meta;
+  // The first layout has no entries, and a row beside it that says when the run is to be woken.
+  const [postId, epoch, chunks, next = 0, count = 0, due] = packed.meta;
   if (
     typeof postId !== "string" || typeof epoch !== "string" || typeof chunks !== "number" ||
-    typeof next !== "number" || typeof count !== "number"
+    typeof next !== "number" || typeof count !== "number" ||
+    (due !== undefined && due !== null && typeof due !== "number")
   ) throw corrupt("a mailbox");
-  return { ...packed, stamp: entry.versionstamp!, postId, epoch, chunks, next, count };
+  return { ...packed, stamp: entry.versionstamp!, postId, epoch, chunks, next, count, due };
 }
+
+type WakeChange = NonNullable<IndexChanges["wake"]>;
 
 /** How a mailbox and its entries are written: `mailbox` is part of the operation itself, `entries` may follow it. */
 export interface MailboxWrites {
@@ -73,11 +84,18 @@ export function mailboxWrites(
   epoch: string,
   postId: string,
   { version, value, posted = [], taken = [] }: MailboxWrite,
+  wake: WakeChange | undefined,
 ): MailboxWrites {
-  const { next, count } = (version === null ? undefined : placeOf(version)) ?? { next: 0, count: 0 };
+  const { next, count, due } = (version === null ? undefined : placeOf(version)) ?? NEW;
   const gone = new Set(taken);
-  const after = { epoch, next: next + posted.length, count: count + posted.length - gone.size };
-  const meta = [postId, epoch, chunkCount(value.length), after.next, after.count];
+  const after = {
+    epoch,
+    next: next + posted.length,
+    count: count + posted.length - gone.size,
+    due: wake === undefined ? due : wake.to?.due ?? null,
+  };
+  const meta: unknown[] = [postId, epoch, chunkCount(value.length), after.next, after.count];
+  if (after.due !== undefined) meta.push(after.due);
   return {
     mailbox: packer.pack(mailboxKey(runId), MAILBOX_SLOT, meta, value),
     entries: [
@@ -90,6 +108,8 @@ export function mailboxWrites(
     after,
   };
 }
+
+const NEW = { next: 0, count: 0, due: null } as const;
 
 /** The id of an entry says where all of it is. */
 const ENTRY_ID = /^(\d+)(?:\/([^/]+)\/(\d+))?$/;

@@ -7,6 +7,11 @@ export interface Write {
   readonly value: Uint8Array | null;
 }
 
+/** A key deleted. */
+export function drop(key: Key): Write {
+  return { key, value: null };
+}
+
 /** A versionstamp that a key must have; `null`: the key must not exist. */
 export interface Check {
   readonly key: Key;

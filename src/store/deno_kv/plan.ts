@@ -55,6 +55,7 @@ export function planAppend(
   const fixed = [
     head,
     ...(index === undefined ? [] : runWrites(runId, index)),
+    ...(index?.wake === undefined ? [] : wakeWrites(runId, index.wake, mailbox)),
     ...(cells === undefined ? [] : cellWrites(cells, appendId)),
   ];
   return plan(runId, epoch, newBlob, mailbox?.value.length, (packer, blob) => {
@@ -69,7 +70,7 @@ export function planAppend(
     });
     return drafted(
       rows,
-      mailbox && mailboxWrites(packer, runId, epoch, appendId, mailbox),
+      mailbox && mailboxWrites(packer, runId, epoch, appendId, mailbox, index?.wake),
       index === undefined ? [] : waitWrites(packer, epoch, index.opened ?? [], index.closed ?? []),
     );
   });
@@ -77,14 +78,14 @@ export function planAppend(
 
 export function planPost(runId: string, epoch: string, entry: PostEntry, newBlob: () => string): Plan {
   const fixed = [
-    ...(entry.wake === undefined ? [] : wakeWrites(runId, entry.wake.from, entry.wake.to)),
+    ...(entry.wake === undefined ? [] : wakeWrites(runId, entry.wake, entry.mailbox)),
     ...(entry.poke === undefined ? [] : [mark([...pokeIndex(entry.poke), runId])]),
     ...(entry.cells === undefined ? [] : cellWrites(entry.cells, entry.postId)),
   ];
   return plan(runId, epoch, newBlob, entry.mailbox.value.length, (packer) =>
     drafted(
       fixed,
-      mailboxWrites(packer, runId, epoch, entry.postId, entry.mailbox),
+      mailboxWrites(packer, runId, epoch, entry.postId, entry.mailbox, entry.wake),
       waitWrites(packer, epoch, [], entry.closed ?? []),
     ));
 }

@@ -21,16 +21,18 @@ import {
   wakeKey,
   wakeOfKey,
 } from "./keys.ts";
+import { dueOf } from "./mailboxes.ts";
+import { type Check, drop } from "./op.ts";
 import { storedRow, storedWait } from "./rows.ts";
-import { type Head, look } from "./run_state.ts";
+import { GONE, type Head, isGone, look } from "./run_state.ts";
 import type { Call, Session } from "./session.ts";
 import { deleteRange } from "./stage.ts";
 
 const WAITS_AT_ONCE = 100;
 
 /**
- * Removes a run. One operation removes the head and whatever leads to the run and notes that it is gone; the rest
- * follows. Until the note is deleted, no run of that id can begin, so nothing of the old one is met by a new one.
+ * Removes a run. One operation takes the head and whatever leads to the run away and notes that it is gone; the rest
+ * follows. Until then the place of the head is held, so that no run of that id can begin and meet anything of the old one.
  */
 export async function purge(
   session: Session,
@@ -42,13 +44,15 @@ export async function purge(
     head === undefined || (epoch ?? head.position.epoch) !== head.position.epoch;
   await session.settle(call, "purge", {
     build: async () => {
-      const { head, others } = await look(session, call, runId, [
+      const { head, mailbox, others } = await look(session, call, runId, [
         catalogKey(runId),
         wakeOfKey(runId),
       ]);
       if (head === undefined || isOver(head)) return undefined;
       const [catalog, wake] = [others[0]!, others[1]!];
-      const keys: Key[] = [headKey, mailboxKey, catalogKey, wakeOfKey, cutKey].map((key) => key(runId));
+      const keys: Key[] = [mailboxKey, catalogKey, wakeOfKey, cutKey].map((key) => key(runId));
+      const due = dueOf(mailbox);
+      if (typeof due === "number") keys.push(wakeKey({ due, runId }));
       if (catalog.versionstamp !== null) {
         keys.push(
           ...catalogKeys(
@@ -63,10 +67,11 @@ export async function purge(
       return {
         checks: [
           { key: headKey(runId), versionstamp: head.stamp },
-          { key: wakeOfKey(runId), versionstamp: wake.versionstamp },
+          { key: mailboxKey(runId), versionstamp: mailbox.versionstamp },
         ],
         writes: [
-          ...keys.map((key) => ({ key, value: null })),
+          ...keys.map(drop),
+          { key: headKey(runId), value: GONE },
           { key: goneKey(runId), value: frame([head.position.epoch, session.runtime.now()]) },
         ],
       };
@@ -105,6 +110,20 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
   const [epoch] = unframe(gone.value, "a note of a purge").meta;
   if (typeof epoch !== "string") throw corrupt("a note of a purge");
   const note = { key: goneKey(runId), versionstamp: gone.versionstamp };
+  const head = await session.get(call, headKey(runId));
+  // Code of the first layout holds no place for the head, where another run may be by now.
+  if (head.versionstamp === null || isGone(head)) {
+    if (!await purgeRows(session, call, runId, note)) return;
+  }
+  for (const prefix of [recordKey(epoch, 0), partKey(epoch, 0, 0).slice(0, -1), chunksOf(epoch)]) {
+    await deleteRange(session, call, "purge", below(prefix.slice(0, -1)));
+  }
+  const last = isGone(head) ? [goneKey, headKey] : [goneKey];
+  await session.writeWhile(call, "purge", note, last.map((key) => drop(key(runId))));
+}
+
+/** Deletes what stands under the id of a run; false once somebody else has finished the purge. */
+async function purgeRows(session: Session, call: Call, runId: string, note: Check): Promise<boolean> {
   const range = below(waitKey(runId, "").slice(0, -1));
   for (;;) {
     const entries = await session.list(call, range, WAITS_AT_ONCE);
@@ -113,18 +132,14 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
       return [waitKey(runId, row.waitId), ...inboxKeys({ ...row, runId })];
     });
     if (keys.length === 0) break;
-    if (!await session.writeWhile(call, "purge", note, keys.map((key) => ({ key, value: null })))) return;
+    if (!await session.writeWhile(call, "purge", note, keys.map(drop))) return false;
   }
   for (const range = entriesOf(runId);;) {
     const entries = await session.list(call, range, WAITS_AT_ONCE);
-    if (entries.length === 0) break;
-    const writes = entries.map(({ key }) => ({ key: key as Key, value: null }));
-    if (!await session.writeWhile(call, "purge", note, writes)) return;
+    if (entries.length === 0) return true;
+    const writes = entries.map(({ key }) => drop(key as Key));
+    if (!await session.writeWhile(call, "purge", note, writes)) return false;
   }
-  for (const prefix of [recordKey(epoch, 0), partKey(epoch, 0, 0).slice(0, -1), chunksOf(epoch)]) {
-    await deleteRange(session, call, "purge", below(prefix.slice(0, -1)));
-  }
-  await session.writeWhile(call, "purge", note, [{ key: goneKey(runId), value: null }]);
 }
 
 /** What stands beside a mailbox, without it. */

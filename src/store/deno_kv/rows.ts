@@ -1,9 +1,10 @@
-import type { CatalogRow, ClosedWait, IndexChanges, WaitRow, WakeRow } from "../store.ts";
+import type { CatalogRow, ClosedWait, IndexChanges, MailboxWrite, WaitRow } from "../store.ts";
 import type { Packed, Packer } from "./blob.ts";
 import type { Key } from "./driver.ts";
 import { corrupt, frame } from "./frame.ts";
 import { catalogKey, catalogKeys, inboxKeys, ownedIndex, waitKey, wakeKey, wakeOfKey } from "./keys.ts";
-import type { Write } from "./op.ts";
+import { placeOf } from "./mailboxes.ts";
+import { drop, type Write } from "./op.ts";
 
 /**
  * Index rows. A row is kept once, under its own key; the keys of the indices hold no value of theirs, so that a change
@@ -15,15 +16,10 @@ export function mark(key: Key): Write {
   return { key, value: MARK };
 }
 
-export function drop(key: Key): Write {
-  return { key, value: null };
-}
-
-/** The writes that change the row of a run and of what wakes and owns it: always part of the operation itself. */
+/** The writes that change the row of a run and of who owns it: always part of the operation itself. */
 export function runWrites(runId: string, index: IndexChanges): Write[] {
   const writes: Write[] = [];
   if (index.catalog !== undefined) writes.push(...catalogWrites(index.catalog.from, index.catalog.to));
-  if (index.wake !== undefined) writes.push(...wakeWrites(runId, index.wake.from, index.wake.to));
   const { from, to } = index.owned ?? {};
   if (from !== to) {
     if (from !== undefined) writes.push(drop([...ownedIndex(from), runId]));
@@ -52,13 +48,22 @@ export function waitWrites(
   return writes;
 }
 
-export function wakeWrites(runId: string, from: WakeRow | undefined, to: WakeRow | undefined): Write[] {
+/**
+ * The writes that move the wake of a run. The mailbox says when it is, so that a purge finds the row; where no mailbox is
+ * written, and until it is in a file of the first layout, a row of the run says it.
+ */
+export function wakeWrites(
+  runId: string,
+  { from, to }: NonNullable<IndexChanges["wake"]>,
+  mailbox: MailboxWrite | undefined,
+): Write[] {
   const writes: Write[] = [];
   if (from !== undefined && from.due !== to?.due) writes.push(drop(wakeKey(from)));
-  if (to === undefined) {
+  if (to !== undefined) writes.push({ key: wakeKey(to), value: frame([to]) });
+  if (mailbox === undefined) {
+    writes.push(to === undefined ? drop(wakeOfKey(runId)) : { key: wakeOfKey(runId), value: frame([to]) });
+  } else if (mailbox.version !== null && placeOf(mailbox.version)?.due === undefined) {
     writes.push(drop(wakeOfKey(runId)));
-  } else {
-    writes.push({ key: wakeKey(to), value: frame([to]) }, { key: wakeOfKey(runId), value: frame([to]) });
   }
   return writes;
 }

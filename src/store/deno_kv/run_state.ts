@@ -39,9 +39,17 @@ export function headWrite(
   return { key: headKey(runId), value: frame([epoch, revision, head.snapshot, head.owner, head.appendId]) };
 }
 
+/** What stands in the place of the head from the beginning of a purge to its end, so that no run of that id begins. */
+export const GONE = frame([null]);
+
+/** Whether a run is being purged. */
+export function isGone(entry: KvEntry): boolean {
+  return entry.versionstamp !== null && unframe(entry.value, "the head of a run").meta[0] === null;
+}
+
 /** Reads a head, without trusting it. */
 export function headOf(entry: KvEntry): Head | undefined {
-  if (entry.versionstamp === null) return undefined;
+  if (entry.versionstamp === null || isGone(entry)) return undefined;
   const [epoch, revision, snapshot, owner, appendId] = unframe(entry.value, "the head of a run").meta;
   if (
     typeof epoch !== "string" || typeof appendId !== "string" ||
