@@ -100,7 +100,7 @@ export async function strayKeys(path: string): Promise<readonly string[]> {
   const runs = new Set(of("h").map((key) => key[2]));
   const stray = [
     ...["r", "p", "b"].flatMap((kind) => of(kind).filter((key) => !epochs.has(key[2]))),
-    ...["m", "c", "w", "kr"].flatMap((kind) => of(kind).filter((key) => !runs.has(key[2]))),
+    ...["m", "w"].flatMap((kind) => of(kind).filter((key) => !runs.has(key[2]))),
     ...["k", "ci", "o"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-1)))),
     ...["wa", "wr"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-2)))),
     ...["t", "g", "s", "d"].flatMap(of),

@@ -35,16 +35,13 @@ const NAMES: Readonly<Record<string, string | ((key: KeyOf) => string)>> = {
   h: "head",
   r: "record",
   m: (key) => key.length === 3 ? "mailbox" : "entry",
-  c: "row",
-  ci: (key) => `by ${key[2]}`,
+  ci: (key) => key[2] === "graph" ? "row" : `by ${key[2]}`,
   w: "wait",
   wa: "inbox",
   wr: "inbox of the run",
   k: "wake",
-  kr: "wake of the run",
   o: "owned",
   q: "poke",
-  g: "purge",
   t: "rest",
 };
 

@@ -1,5 +1,4 @@
 import { CellConflictError, CheckpointNotFoundError, MailboxConflictError } from "../../errors.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import { type AppendClaim, judgeAppend } from "../doubt.ts";
 import type {
   Appended,
@@ -11,6 +10,7 @@ import type {
   PostEntry,
 } from "../store.ts";
 import { cellChecks, changedCell } from "./cells.ts";
+import { newEpoch } from "./epoch.ts";
 import { cellKey, goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
 import type { Check, Write } from "./op.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
@@ -42,7 +42,7 @@ export async function append(
 ): Promise<Appended> {
   const { session, stamps, mailboxes } = writers;
   const { at, mailbox } = entry;
-  const epoch = at?.epoch ?? newEpoch(session.runtime);
+  const epoch = at?.epoch ?? newEpoch(session.runtime, entry.index?.catalog?.to.createdAt);
   const prepared = new Prepared(
     session,
     call,
@@ -101,11 +101,6 @@ function written(
   const version = versionOf({ stamp, ...after });
   mailboxes.replaced(runId, version, after.epoch, blob, value.length);
   return version;
-}
-
-/** What no other run has: the random digits of an id, since it stands in every key of the run's records. */
-function newEpoch(runtime: Runtime): string {
-  return runtime.uuid().replaceAll("-", "").slice(12);
 }
 
 /** What the operation demands: `stamp` is that of the writer's owner key. */

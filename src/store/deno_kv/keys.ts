@@ -44,24 +44,46 @@ export const goneRoot: Key = [ROOT, "g"];
 export const waitKey = (runId: string, waitId: string): Key => [ROOT, "w", runId, waitId];
 /** When the run is to be woken, where its mailbox does not say it. */
 export const wakeOfKey = (runId: string): Key => [ROOT, "kr", runId];
+/** The row of a run of the first layout. */
 export const catalogKey = (runId: string): Key => [ROOT, "c", runId];
 
 // ---- indices: everything is in the key
 
+/** Runs of one graph, tag, and, in the first layout, status or reason. */
 export const catalogIndex = (field: "all" | "graph" | "status" | "reason" | "tag", value = ""): Key => [
   ROOT,
   "ci",
   field,
   value,
 ];
+export const graphIndex: Key = [ROOT, "ci", "graph"];
+/** Runs by status and reason. */
+export const stateIndex: Key = [ROOT, "ci", "state"];
 /** Open waits of every run, or of one. */
 export const inboxIndex = (runId?: string): Key => runId === undefined ? [ROOT, "wa"] : [ROOT, "wr", runId];
 export const wakeIndex: Key = [ROOT, "k"];
 export const ownedIndex = (ownerId: string): Key => [ROOT, "o", ownerId];
 export const pokeIndex = (ownerId: string): Key => [ROOT, "q", ownerId];
 
-/** Every index key of a row of the catalog. */
-export function catalogKeys(row: CatalogRow): Key[] {
+type RowPlace = Pick<CatalogRow, "graphId" | "createdAt" | "runId">;
+
+/** The row of a run, where its graph lists it. */
+export const rowKey = ({ graphId, createdAt, runId }: RowPlace): Key => [
+  ...catalogIndex("graph", graphId),
+  createdAt,
+  runId,
+];
+
+export const stateKey = ({ status, reason = "", createdAt, runId }: CatalogRow): Key => [
+  ...stateIndex,
+  status,
+  reason,
+  createdAt,
+  runId,
+];
+
+/** Every index key of a row of the first layout. */
+export function earlierCatalogKeys(row: CatalogRow): Key[] {
   const prefixes = [
     catalogIndex("all"),
     catalogIndex("graph", row.graphId),

@@ -7,8 +7,8 @@ import type { Call, Session } from "./session.ts";
 
 /**
  * The layout of keys and values that this code writes; it reads the earlier ones too. A file without a mark has the first
- * one. The second has entries beside mailboxes, which say when their runs are to be woken, and holds the place of a head until
- * its purge has ended.
+ * one. The second has entries beside mailboxes, which say when their runs are to be woken, rows of runs where their graphs list
+ * them, and holds the place of a head until its purge has ended.
  */
 const LAYOUT = 2;
 

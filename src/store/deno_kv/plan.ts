@@ -1,11 +1,12 @@
 import type { AppendEntry, PostEntry } from "../store.ts";
 import { inlineValue, Packer } from "./blob.ts";
+import { catalogWrites } from "./catalog.ts";
 import { cellWrites } from "./cells.ts";
 import { partKey, pokeIndex, recordKey } from "./keys.ts";
 import { fits, type Write } from "./op.ts";
 import { MAILBOX_SLOT, type MailboxWrites, mailboxWrites } from "./mailboxes.ts";
 import { packRest } from "./rest.ts";
-import { mark, runWrites, waitWrites, wakeWrites } from "./rows.ts";
+import { mark, ownedWrites, waitWrites, wakeWrites } from "./rows.ts";
 import { headWrite } from "./run_state.ts";
 
 /**
@@ -54,7 +55,8 @@ export function planAppend(
   }
   const fixed = [
     head,
-    ...(index === undefined ? [] : runWrites(runId, index)),
+    ...(index?.catalog === undefined ? [] : catalogWrites(epoch, index.catalog)),
+    ...(index?.owned === undefined ? [] : ownedWrites(runId, index.owned)),
     ...(index?.wake === undefined ? [] : wakeWrites(runId, index.wake, mailbox)),
     ...(cells === undefined ? [] : cellWrites(cells, appendId)),
   ];

@@ -1,11 +1,10 @@
-import type { CatalogRow, WakeRow } from "../store.ts";
+import type { WakeRow } from "../store.ts";
 import { unpack } from "./blob.ts";
+import { catalogKeysOf } from "./catalog.ts";
 import type { Key } from "./driver.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
 import {
   below,
-  catalogKey,
-  catalogKeys,
   chunkKey,
   cutKey,
   entryKey,
@@ -44,24 +43,16 @@ export async function purge(
     head === undefined || (epoch ?? head.position.epoch) !== head.position.epoch;
   await session.settle(call, "purge", {
     build: async () => {
-      const { head, mailbox, others } = await look(session, call, runId, [
-        catalogKey(runId),
-        wakeOfKey(runId),
-      ]);
+      const { head, mailbox, others: [wake] } = await look(session, call, runId, [wakeOfKey(runId)]);
       if (head === undefined || isOver(head)) return undefined;
-      const [catalog, wake] = [others[0]!, others[1]!];
-      const keys: Key[] = [mailboxKey, catalogKey, wakeOfKey, cutKey].map((key) => key(runId));
+      const keys: Key[] = [
+        ...[mailboxKey, wakeOfKey, cutKey].map((key) => key(runId)),
+        ...await catalogKeysOf(session, call, runId, head.position.epoch),
+      ];
       const due = dueOf(mailbox);
       if (typeof due === "number") keys.push(wakeKey({ due, runId }));
-      if (catalog.versionstamp !== null) {
-        keys.push(
-          ...catalogKeys(
-            storedRow<CatalogRow>(unframe(catalog.value, "a catalog row").meta, "a catalog row"),
-          ),
-        );
-      }
-      if (wake.versionstamp !== null) {
-        keys.push(wakeKey(storedRow<WakeRow>(unframe(wake.value, "a wake").meta, "a wake")));
+      if (wake!.versionstamp !== null) {
+        keys.push(wakeKey(storedRow<WakeRow>(unframe(wake!.value, "a wake").meta, "a wake")));
       }
       if (head.owner !== null) keys.push([...ownedIndex(head.owner), runId]);
       return {

@@ -1,14 +1,13 @@
-import type { CatalogRow, ClosedWait, IndexChanges, MailboxWrite, WaitRow } from "../store.ts";
+import type { ClosedWait, IndexChanges, MailboxWrite, WaitRow } from "../store.ts";
 import type { Packed, Packer } from "./blob.ts";
 import type { Key } from "./driver.ts";
 import { corrupt, frame } from "./frame.ts";
-import { catalogKey, catalogKeys, inboxKeys, ownedIndex, waitKey, wakeKey, wakeOfKey } from "./keys.ts";
+import { inboxKeys, ownedIndex, waitKey, wakeKey, wakeOfKey } from "./keys.ts";
 import { placeOf } from "./mailboxes.ts";
 import { drop, type Write } from "./op.ts";
 
 /**
- * Index rows. A row is kept once, under its own key; the keys of the indices hold no value of theirs, so that a change
- * of status moves two keys and rewrites one row.
+ * Index rows. A row is kept once, under its own key; the keys of the indices hold no more than what filters them.
  */
 const MARK = frame([]);
 
@@ -16,16 +15,11 @@ export function mark(key: Key): Write {
   return { key, value: MARK };
 }
 
-/** The writes that change the row of a run and of who owns it: always part of the operation itself. */
-export function runWrites(runId: string, index: IndexChanges): Write[] {
-  const writes: Write[] = [];
-  if (index.catalog !== undefined) writes.push(...catalogWrites(index.catalog.from, index.catalog.to));
-  const { from, to } = index.owned ?? {};
-  if (from !== to) {
-    if (from !== undefined) writes.push(drop([...ownedIndex(from), runId]));
-    if (to !== undefined) writes.push(mark([...ownedIndex(to), runId]));
-  }
-  return writes;
+/** The writes that move a run from one owner to another. */
+export function ownedWrites(runId: string, { from, to }: NonNullable<IndexChanges["owned"]>): Write[] {
+  if (from === to) return [];
+  const writes = from === undefined ? [] : [drop([...ownedIndex(from), runId])];
+  return to === undefined ? writes : [...writes, mark([...ownedIndex(to), runId])];
 }
 
 /** The writes that open and close waits. */
@@ -66,24 +60,6 @@ export function wakeWrites(
     writes.push(drop(wakeOfKey(runId)));
   }
   return writes;
-}
-
-function catalogWrites(from: CatalogRow | undefined, to: CatalogRow): Write[] {
-  const writes: Write[] = [{ key: catalogKey(to.runId), value: frame([to]) }];
-  const kept = new Set<string>();
-  const now = catalogKeys(to);
-  const before = from === undefined ? [] : catalogKeys(from);
-  const past = new Set(before.map(nameOf));
-  for (const key of now) {
-    kept.add(nameOf(key));
-    if (!past.has(nameOf(key))) writes.push(mark(key));
-  }
-  for (const key of before) if (!kept.has(nameOf(key))) writes.push(drop(key));
-  return writes;
-}
-
-function nameOf(key: Key): string {
-  return JSON.stringify(key);
 }
 
 /** What the row of a wait says. */

@@ -12,6 +12,8 @@ import {
   text,
   waitRow,
 } from "./support.ts";
+import { defined } from "../../model/defined.ts";
+import { matchesCatalog } from "../../store/query.ts";
 import { casesOf } from "../suite.ts";
 
 async function listed(store: Store, query: CatalogQuery): Promise<string[]> {
@@ -114,6 +116,36 @@ export const indexCases: readonly StoreCase[] = casesOf({
     assert.deepEqual(few.map(({ length }) => length), [5, 5, 5, 4]);
     assert.equal((await store.list({})).rows.length, 100, "the default page");
     assert.equal((await store.list({ limit: 130 })).cursor, undefined, "the last page has no cursor");
+  },
+  "whatever is asked of the catalog, its pages join to the rows that match, in order (S1)": async (
+    { store },
+  ) => {
+    const states = [["running"], ["interrupted", "awaiting"], ["interrupted", "errored"], [
+      "completed",
+    ]] as const;
+    const rows = Array.from({ length: 120 }, (_, i) => {
+      const [status, reason] = states[i * 7 % states.length]!;
+      return catalogRow(`r${String(i * 37 % 120).padStart(3, "0")}`, {
+        createdAt: Math.floor(i / 3),
+        graphId: `g${i % 5}`,
+        tags: i % 2 === 0 ? ["even"] : [],
+        status,
+        ...(reason === undefined ? {} : { reason }),
+      });
+    });
+    for (const row of rows) await enlist(store, row);
+    rows.sort((a, b) => b.createdAt - a.createdAt || (a.runId < b.runId ? 1 : -1));
+    const some = <T>(...values: T[]) => [undefined, ...values];
+    for (const graphId of some("g0", "g4", "none")) {
+      for (const [status, reason] of [[], ...states, [undefined, "awaiting"]] as const) {
+        for (const tag of some("even")) {
+          const query: CatalogQuery = defined({ graphId, status, reason, tag });
+          const pages = await paged((q: CatalogQuery) => store.list(q), { ...query, limit: 7 });
+          const expected = rows.filter((row) => matchesCatalog(row, query));
+          assert.deepEqual(pages.flat(), expected, JSON.stringify(query));
+        }
+      }
+    }
   },
   "a limit or cursor that no listing gave is refused (S1, STORE-7)": async ({ store }) => {
     for (const limit of [0, -1, 1.5, NaN]) await rejects(store.list({ limit }), "STORE", { op: "list" });
