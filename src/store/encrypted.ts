@@ -6,7 +6,15 @@
 import { IntegrityError, StoreError } from "../errors.ts";
 import { decrypt, encrypt, KEY_BYTES } from "../runtime/aead.ts";
 import { fromBase64 } from "../runtime/base64.ts";
-import type { MailboxState, MailboxWrite, Store, StoredMailbox, StoredRecord, WaitRow } from "./store.ts";
+import type {
+  Emits,
+  MailboxState,
+  MailboxWrite,
+  Store,
+  StoredMailbox,
+  StoredRecord,
+  WaitRow,
+} from "./store.ts";
 
 /** The keys of an encrypted store. */
 export interface EncryptedOptions {
@@ -67,6 +75,18 @@ export function encrypted(store: Store, options: EncryptedOptions): Store {
       return row;
     }
   };
+  const hiddenEmits = (emits: Emits): Emits => ({
+    add: (runId, at, { batch, dropped }, call) => {
+      if (batch === undefined) return emits.add(runId, at, { dropped }, call);
+      const bytes = seal(["emits", runId, batch.revision, batch.number], batch.bytes);
+      return emits.add(runId, at, { batch: { ...batch, bytes }, dropped }, call);
+    },
+    read: async (runId, epoch, after, limit, call) =>
+      (await emits.read(runId, epoch, after, limit, call)).map(({ bytes, ...place }) => ({
+        ...place,
+        bytes: open(["emits", runId, place.revision, place.number], bytes),
+      })),
+  });
   const hidden = (row: WaitRow): WaitRow => ({
     ...row,
     body: seal(["wait", row.runId, row.waitId], row.body),
@@ -76,6 +96,7 @@ export function encrypted(store: Store, options: EncryptedOptions): Store {
     info: { ...store.info, name: `encrypted ${store.info.name}` },
     owners: store.owners,
     cells: store.cells,
+    ...(store.emits && { emits: hiddenEmits(store.emits) }),
     append: async (runId, revision, entry, call) =>
       await store.append(runId, revision, {
         ...entry,
@@ -126,7 +147,7 @@ export function encrypted(store: Store, options: EncryptedOptions): Store {
 
 /** Where a value is: what it is, its run, and which one of that run. */
 type Slot = readonly [
-  kind: "record" | "part" | "mailbox" | "entry" | "wait",
+  kind: "record" | "part" | "mailbox" | "entry" | "wait" | "emits",
   runId: string,
   ...(string | number)[],
 ];

@@ -1,11 +1,14 @@
 import { keyTextProblem, queryProblem } from "../model/key_texts.ts";
 import { StoreError } from "../errors.ts";
+import { MAX_BATCH } from "./emits.ts";
 import type {
   AppendEntry,
   CatalogRow,
   ClosedWait,
   Cut,
+  EmitsWrite,
   IndexChanges,
+  Position,
   PostEntry,
   WaitRow,
   WakeRow,
@@ -39,6 +42,20 @@ export function checkAppend(revision: number, entry: AppendEntry): void {
   if (entry.absent !== undefined) checkKeyText("append", "owner id", entry.absent);
   if (entry.writer !== undefined) checkKeyText("append", "owner id", entry.writer);
   if (entry.index !== undefined) checkIndex(entry.index);
+}
+
+/** Refuses a write to a channel that a store could not hold; the run id is checked by its caller. */
+export function checkEmits({ revision }: Position, { batch }: EmitsWrite): void {
+  if (batch === undefined) return;
+  if (batch.revision !== revision || !Number.isSafeInteger(batch.number) || batch.number < 0) {
+    throw new StoreError(
+      "emits",
+      `a batch has the place ${batch.revision}.${batch.number} at revision ${revision}; give it that revision`,
+    );
+  }
+  if (batch.bytes.length > MAX_BATCH) {
+    throw new StoreError("emits", `a batch has ${batch.bytes.length} bytes; at most ${MAX_BATCH} are kept`);
+  }
 }
 
 /** Refuses a cut that no history can have. */

@@ -3,6 +3,7 @@ import { type AppendClaim, judgeAppend } from "./doubt.ts";
 import { checkCells } from "./cell_limits.ts";
 import { checkAppend, checkCut, checkKeyText, checkPost } from "./limits.ts";
 import { memoryCells } from "./memory_cells.ts";
+import { memoryEmits } from "./memory_emits.ts";
 import { memoryOwners } from "./memory_owners.ts";
 import {
   copyCatalog,
@@ -87,6 +88,7 @@ export function memoryStore(): Store {
     return run;
   }
 
+  const emits = memoryEmits(begin);
   const owners = memoryOwners(open);
   const cells = memoryCells(open, () => `c${++versions}`);
 
@@ -159,6 +161,7 @@ export function memoryStore(): Store {
     info: { name: "memory", durable: false },
     owners,
     cells,
+    emits,
 
     // deno-lint-ignore require-await
     async append(runId, revision, entry, options) {
@@ -185,6 +188,7 @@ export function memoryStore(): Store {
           kept: new Map(),
           mailbox: null,
           entries: new Map(),
+          emits: [],
           catalog: undefined,
           open: new Map(),
           closed: new Map(),

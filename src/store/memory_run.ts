@@ -3,6 +3,7 @@ import type {
   CatalogRow,
   ClosedWait,
   Cut,
+  EmitBatch,
   MailboxState,
   MailboxWrite,
   Page,
@@ -45,6 +46,8 @@ export interface Run {
   mailbox: Mailbox | null;
   /** What stands beside it, by id. */
   readonly entries: Map<string, Uint8Array>;
+  /** What bodies emitted, in order. */
+  emits: EmitBatch[];
   catalog: CatalogRow | undefined;
   readonly open: Map<string, WaitRow>;
   readonly closed: Map<string, ClosedWait>;

@@ -1,10 +1,12 @@
 import type { CallOptions } from "./call_options.ts";
 import type { CellChange, Cells } from "./cells.ts";
+import type { Emits } from "./emits.ts";
 import type { MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 import type { Owners } from "./owners.ts";
 
 export type { CallOptions } from "./call_options.ts";
 export type { Cell, CellChange, CellName, CellQuery, Cells, CellsEntry } from "./cells.ts";
+export type { EmitBatch, EmitPlace, Emits, EmitsWrite } from "./emits.ts";
 export type { MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 export type { OwnedOptions, OwnerRow, Owners } from "./owners.ts";
 
@@ -77,6 +79,8 @@ export interface Store {
   readonly owners: Owners;
   /** Small named values beside the runs. */
   readonly cells: Cells;
+  /** What bodies emit, for readers in any process; absent in a store that has no such channel. */
+  readonly emits?: Emits;
 
   /** Removes the beginning of a history. Resumable: whoever trims or purges the run next finishes the work. */
   trim(runId: string, cut: Cut, options?: CallOptions): Promise<void>;

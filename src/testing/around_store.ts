@@ -1,10 +1,11 @@
-import type { Cells, Owners, Store } from "../store/store.ts";
+import type { Cells, Emits, Owners, Store } from "../store/store.ts";
 
 /** Every operation of a store; those of its owners and cells have a prefix. */
 export type StoreOp =
-  | Exclude<keyof Store, "info" | "owners" | "cells">
+  | Exclude<keyof Store, "info" | "owners" | "cells" | "emits">
   | `owners.${keyof Owners}`
-  | `cells.${keyof Cells}`;
+  | `cells.${keyof Cells}`
+  | `emits.${keyof Emits}`;
 
 /** One call on its way to a store. */
 export interface StoreCall<T> {
@@ -29,6 +30,7 @@ const WRITES: ReadonlySet<StoreOp> = new Set([
   "owners.bury",
   "owners.forget",
   "cells.write",
+  "emits.add",
 ]);
 
 /**
@@ -40,7 +42,7 @@ export function aroundStore(store: Store, around: AroundStore): Store {
     const writes = WRITES.has(op);
     return (...args: A): Promise<T> => around({ op, writes, args, apply: () => call(...args) });
   };
-  const { owners, cells } = store;
+  const { owners, cells, emits } = store;
   return {
     info: store.info,
     append: passing("append", store.append.bind(store)),
@@ -61,6 +63,12 @@ export function aroundStore(store: Store, around: AroundStore): Store {
       list: passing("cells.list", cells.list.bind(cells)),
       write: passing("cells.write", cells.write.bind(cells)),
     },
+    ...(emits && {
+      emits: {
+        add: passing("emits.add", emits.add.bind(emits)),
+        read: passing("emits.read", emits.read.bind(emits)),
+      },
+    }),
     owners: {
       register: passing("owners.register", owners.register.bind(owners)),
       beat: passing("owners.beat", owners.beat.bind(owners)),

@@ -8,6 +8,7 @@
  * @module
  */
 import { cellCases } from "./store_suite/cells.ts";
+import { emitCases } from "./store_suite/emits.ts";
 import { entryCases, entrySizeCases } from "./store_suite/entries.ts";
 import { indexCases } from "./store_suite/index_rows.ts";
 import { mailboxCases } from "./store_suite/mailbox.ts";
@@ -42,6 +43,7 @@ export const storeCases: readonly StoreCase[] = [
   ...sizeCases,
   ...entrySizeCases,
   ...trimCases,
+  ...emitCases,
   ...signalCases,
 ];
 
@@ -75,5 +77,6 @@ const lateCases = [
   ...indexCases,
   ...cellCases,
   ...trimCases,
+  ...emitCases,
 ];
 const LATE_MS = 200;

@@ -32,6 +32,14 @@ export const chunkKey = (epoch: string, blob: string, slot: KeyPart, i: number):
   slot,
   i,
 ];
+/** A batch of what bodies emitted. */
+export const emitsKey = (epoch: string, revision: number, number: number): Key => [
+  ROOT,
+  "e",
+  epoch,
+  revision,
+  number,
+];
 /** Index rows that did not fit into the operation they belong to. */
 export const restKey = (runId: string): Key => [ROOT, "t", runId];
 export const restRoot: Key = [ROOT, "t"];

@@ -12,6 +12,7 @@ import type { CallOptions, Store } from "../store.ts";
 import { append, post, type Writers } from "./append.ts";
 import { kvCells } from "./cells.ts";
 import { type KvDriver, openDriver, PACKAGE_CHECKS } from "./driver.ts";
+import { kvEmits } from "./emits.ts";
 import { LayoutMark } from "./layout.ts";
 import { list } from "./catalog.ts";
 import { waits, wakes } from "./listing.ts";
@@ -117,6 +118,7 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
     info: { name: "deno-kv", durable: true },
     owners: kvOwners(session, stamps, layout, sweepAfter),
     cells: kvCells(session),
+    emits: kvEmits(session),
     append: (runId, revision, entry, options) =>
       session.run("append", runId, options, (call) => {
         checkAppend(revision, entry);

@@ -7,6 +7,7 @@ import {
   below,
   chunkKey,
   cutKey,
+  emitsKey,
   entryKey,
   goneKey,
   goneRoot,
@@ -106,7 +107,13 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
   if (head.versionstamp === null || isGone(head)) {
     if (!await purgeRows(session, call, runId, note)) return;
   }
-  for (const prefix of [recordKey(epoch, 0), partKey(epoch, 0, 0).slice(0, -1), chunksOf(epoch)]) {
+  const prefixes = [
+    recordKey(epoch, 0),
+    partKey(epoch, 0, 0).slice(0, -1),
+    chunksOf(epoch),
+    emitsKey(epoch, 0, 0).slice(0, -1),
+  ];
+  for (const prefix of prefixes) {
     await deleteRange(session, call, "purge", below(prefix.slice(0, -1)));
   }
   const last = isGone(head) ? [goneKey, headKey] : [goneKey];

@@ -31,6 +31,7 @@ export type CommitKind =
   | "owner"
   | "poke"
   | "cells"
+  | "emits"
   | "purge"
   | "trim"
   | "sweep"
