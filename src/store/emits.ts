@@ -1,5 +1,5 @@
 import type { CallOptions } from "./call_options.ts";
-import type { Position } from "./store.ts";
+import type { Position } from "./position.ts";
 
 /** Where a batch stands among what a run emitted. */
 export interface EmitPlace {
@@ -11,7 +11,7 @@ export interface EmitPlace {
 
 /** Some of what bodies of a run emitted, encoded by the engine. */
 export interface EmitBatch extends EmitPlace {
-  /** At most {@link MAX_BATCH}. */
+  /** At most 61 440. The engine writes at most 60 000; a store around a store may add a little. */
   readonly bytes: Uint8Array;
 }
 
@@ -22,9 +22,6 @@ export interface EmitsWrite {
   /** Batches that are kept no more. */
   readonly dropped?: readonly EmitPlace[] | undefined;
 }
-
-/** How many bytes a batch may have where it is kept; the engine writes at most 60 000, and encryption adds to them. */
-export const MAX_BATCH = 61_440;
 
 /**
  * A channel beside the records of a run, for what its bodies emit. It is no part of the history: batches are kept as long
@@ -49,9 +46,4 @@ export interface Emits {
     limit: number,
     options?: CallOptions,
   ): Promise<readonly EmitBatch[]>;
-}
-
-/** Orders places. */
-export function compareEmits(a: EmitPlace, b: EmitPlace): number {
-  return a.revision - b.revision || a.number - b.number;
 }

@@ -1,6 +1,5 @@
 import { keyTextProblem, queryProblem } from "../model/key_texts.ts";
 import { StoreError } from "../errors.ts";
-import { MAX_BATCH } from "./emits.ts";
 import type {
   AppendEntry,
   CatalogRow,
@@ -19,6 +18,8 @@ import type {
  * a key has at most three of them, which keeps every key below the 2 KiB of Deno KV.
  */
 const MAX_TAGS = 64;
+/** Bytes of a batch of emits. */
+const MAX_BATCH = 61_440;
 
 /** Refuses a text that cannot be part of a key. */
 export function checkKeyText(op: string, what: string, value: string): void {

@@ -1,9 +1,8 @@
 import { CheckpointNotFoundError, RevisionConflictError } from "../errors.ts";
-import { compareEmits } from "./emits.ts";
 import { checkEmits } from "./limits.ts";
 import type { Run } from "./memory_run.ts";
 import { limitOf } from "./query.ts";
-import type { CallOptions, Emits } from "./store.ts";
+import type { CallOptions, EmitPlace, Emits } from "./store.ts";
 
 /** The channels of runs in memory; `begin` opens a call and finds its run. */
 export function memoryEmits(
@@ -36,4 +35,8 @@ export function memoryEmits(
         .map((batch) => ({ ...batch, bytes: batch.bytes.slice() }));
     },
   };
+}
+
+function compareEmits(a: EmitPlace, b: EmitPlace): number {
+  return a.revision - b.revision || a.number - b.number;
 }

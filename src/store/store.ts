@@ -3,12 +3,14 @@ import type { CellChange, Cells } from "./cells.ts";
 import type { Emits } from "./emits.ts";
 import type { MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 import type { Owners } from "./owners.ts";
+import type { Position } from "./position.ts";
 
 export type { CallOptions } from "./call_options.ts";
 export type { Cell, CellChange, CellName, CellQuery, Cells, CellsEntry } from "./cells.ts";
 export type { EmitBatch, EmitPlace, Emits, EmitsWrite } from "./emits.ts";
 export type { MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 export type { OwnedOptions, OwnerRow, Owners } from "./owners.ts";
+export type { Position } from "./position.ts";
 
 /**
  * What the engine asks of a store. A store keeps opaque bytes and a few index rows; it knows nothing of states, graphs
@@ -118,16 +120,6 @@ export interface Cut {
   readonly before: number;
   /** Parts of earlier revisions that stay, because later records refer to them. */
   readonly keep: readonly PartRef[];
-}
-
-/** Where the head of a run was when it was last seen; given by the store, never made up. */
-export interface Position {
-  /** The revision of the head. */
-  readonly revision: number;
-  /** Tells a run from one that had its id before and was purged. */
-  readonly epoch: string;
-  /** The store's own token of that head. */
-  readonly token: string;
 }
 
 /** One record to append. */

@@ -74,9 +74,9 @@ function isTypeOnlyExport(node: ts.ExportDeclaration): boolean {
       clause.elements.every((element) => element.isTypeOnly);
 }
 
-const STORE_INTERFACE = ["store", "cells", "mailbox", "owners", "call_options"].map((name) =>
-  `src/store/${name}.ts`
-);
+const STORE_INTERFACE = ["store", "cells", "emits", "mailbox", "owners", "position", "call_options"].map((
+  name,
+) => `src/store/${name}.ts`);
 
 /** The rooms that every room may import. */
 export const OPEN_TO_ALL: readonly string[] = ["model", "errors", "runtime"];
