@@ -121,8 +121,8 @@ export type {
 export { compile } from "./src/compile.ts";
 export type { CompileOptions, ProvideContext } from "./src/compile.ts";
 export { Runner } from "./src/engine/runner.ts";
-export type { RunQuery } from "./src/engine/runner.ts";
-export type { Activity, ListQuery, RunRow } from "./src/engine/activity.ts";
+export type { Activity, ListQuery, RunQuery, RunRow } from "./src/engine/activity.ts";
+export type { AdoptVerdict } from "./src/engine/change/verdict.ts";
 export type { WorkerRow } from "./src/engine/workers.ts";
 export type {
   AnswerOptions,

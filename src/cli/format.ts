@@ -1,3 +1,5 @@
+import { line } from "./printable.ts";
+
 export { bytes, counted, span } from "../model/amounts.ts";
 
 /** A date and time of day, local. */
@@ -16,6 +18,11 @@ export function timeOfDay(at: number): string {
   const d = new Date(at);
   const ms = String(d.getMilliseconds()).padStart(3, "0");
   return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${ms}`;
+}
+
+/** A version of a graph: the beginning of its hash, and the number that its author gave it. */
+export function shortVersion(graphVersion: string): string {
+  return line(graphVersion.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1"));
 }
 
 /** A word as a shell takes it. */

@@ -8,6 +8,7 @@ import { addGet } from "./commands/get.ts";
 import { addGraph } from "./commands/graph.ts";
 import { addHistory } from "./commands/history.ts";
 import { addList } from "./commands/list.ts";
+import { addMigrate } from "./commands/migrate.ts";
 import { addPurge } from "./commands/purge.ts";
 import { addResume } from "./commands/resume.ts";
 import { addRetain } from "./commands/retain.ts";
@@ -15,6 +16,7 @@ import { addRun } from "./commands/run.ts";
 import { addSchedules } from "./commands/schedules.ts";
 import { addServe } from "./commands/serve.ts";
 import { addUpdate } from "./commands/update.ts";
+import { addVersions } from "./commands/versions.ts";
 import { addWaits } from "./commands/waits.ts";
 import { addWorkers } from "./commands/workers.ts";
 import { DEFAULT_DB } from "./database.ts";
@@ -49,6 +51,8 @@ const COMMANDS = [
   addRetain,
   addServe,
   addWorkers,
+  addVersions,
+  addMigrate,
   addSchedules,
 ];
 

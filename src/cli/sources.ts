@@ -8,6 +8,7 @@ import { isId } from "../model/ids.ts";
 import { importFile } from "../runtime/import_file.ts";
 import { messageOf } from "../errors.ts";
 import { scan, type ScannedWorkflow } from "../scanner/mod.ts";
+import type { RunRecord } from "../model/run.ts";
 import type { Store } from "../store/store.ts";
 import type { Cli } from "./cli.ts";
 import { UsageError } from "./faults.ts";
@@ -59,6 +60,9 @@ export interface CompilingOptions {
   readonly adopt?: boolean;
 }
 
+/** What tells which code a run needs. */
+type RunOf = Pick<RunRecord, "runId" | "graphId" | "graphVersion">;
+
 /** The workflows of the sources given. */
 export class Workflows {
   readonly sources: readonly string[];
@@ -87,36 +91,38 @@ export class Workflows {
     });
   }
 
-  /** The one workflow there is, or the one that is named. */
-  pick(id?: string): ScannedWorkflow {
-    const [first, ...more] = this.all;
-    if (id === undefined) {
-      if (first !== undefined && more.length === 0) return first;
+  /** The one workflow there is, or the one that is named, such as `approval` or `approval@2`; of several versions the newest. */
+  pick(named?: string): ScannedWorkflow {
+    return this.named(named ?? this.#only()).at(-1)!;
+  }
+
+  /** All versions of the workflow that is named, or the one version that is, in ascending order. */
+  named(named: string): readonly ScannedWorkflow[] {
+    const [, id = named, version] = /^(.*)@(\d+)$/.exec(named) ?? [];
+    const versions = this.all.filter((workflow) => workflow.id === id);
+    const found = versions.filter((w) => version === undefined || w.version === Number(version));
+    if (found.length > 0) return found;
+    if (versions.length > 0) {
       throw new UsageError(
-        `${this.all.length} workflows are found; name one with --workflow: ${this.#ids()}`,
+        `workflow ${id} has no version ${version}; found: ${versions.map((w) => w.version).join(", ")}`,
       );
     }
-    const found = this.find(id);
-    if (found !== undefined) return found;
-    const near = closestId(id, this.all.map((w) => w.id));
+    const near = closestId(id, this.ids);
     throw new UsageError(
       `there is no workflow ${JSON.stringify(line(id, 80))}; ` +
         (near === undefined ? `found: ${this.#ids()}` : `did you mean ${near}?`),
     );
   }
 
-  /** The workflow that a run belongs to. */
-  ofRun(runId: string, graphId: string): ScannedWorkflow {
-    const found = this.find(graphId);
+  /** The workflow that a run belongs to, in the version of the run; where that is not there, in the newest one. */
+  ofRun({ runId, graphId, graphVersion }: RunOf): ScannedWorkflow {
+    const versions = this.all.filter((workflow) => workflow.id === graphId);
+    const found = versions.find(({ graph }) => graph.version === graphVersion) ?? versions.at(-1);
     if (found !== undefined) return found;
     throw new UsageError(
       `run ${runId} belongs to workflow ${line(graphId)}, which ${this.sources.join(" ")} does not hold ` +
         `(found: ${this.#ids()})`,
     );
-  }
-
-  find(id: string): ScannedWorkflow | undefined {
-    return this.all.find((workflow) => workflow.id === id);
   }
 
   /** A runner of one of them. */
@@ -136,8 +142,19 @@ export class Workflows {
     }
   }
 
+  /** The ids of the workflows, each once. */
+  get ids(): readonly string[] {
+    return [...new Set(this.all.map((workflow) => workflow.id))];
+  }
+
   #ids(): string {
-    return this.all.map((workflow) => workflow.id).join(", ");
+    return this.ids.join(", ");
+  }
+
+  #only(): string {
+    const [first, ...more] = this.ids;
+    if (first !== undefined && more.length === 0) return first;
+    throw new UsageError(`${this.ids.length} workflows are found; name one with --workflow: ${this.#ids()}`);
   }
 }
 
@@ -148,7 +165,7 @@ export async function graphIds(
 ): Promise<readonly string[] | undefined> {
   if (sources.length === 0) return workflow === undefined ? undefined : [workflow];
   const workflows = await Workflows.load(sources);
-  return workflow === undefined ? workflows.all.map(({ id }) => id) : [workflows.pick(workflow).id];
+  return workflow === undefined ? workflows.ids : [workflows.pick(workflow).id];
 }
 
 /** The `provide` that a module exports. */

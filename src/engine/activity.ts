@@ -3,6 +3,7 @@ import type { Cursor } from "../checkpoint/log.ts";
 import { decodeMailbox, type Mailbox } from "../checkpoint/mailbox.ts";
 import { isSuperstepError, UNREADABLE } from "../errors.ts";
 import { defined } from "../model/defined.ts";
+import type { InterruptReason, RunStatus } from "../model/run.ts";
 import type { CatalogQuery, CatalogRow, Page, Store } from "../store/store.ts";
 import type { InboxEntry } from "./history.ts";
 import { type Fleet, fleetOf } from "./workers.ts";
@@ -27,6 +28,14 @@ export interface RunRow extends CatalogRow {
 export interface ListQuery extends CatalogQuery {
   /** Runs of which that becomes. */
   readonly activity?: Activity;
+}
+
+/** Which runs to list. Every field given must hold. */
+export interface RunQuery extends Omit<ListQuery, "graphId" | "status" | "reason"> {
+  /** What the run is at. */
+  readonly status?: RunStatus;
+  /** Why it is interrupted; `queued` of one that is running and waits for a permit. */
+  readonly reason?: InterruptReason | "queued";
 }
 
 /** What is known of a run beside its row. */

@@ -6,12 +6,15 @@ import { mermaid, svg, type Topology, topology } from "../graph/mod.ts";
 import type { ExecutionStatus } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
 import type { CompiledGraph } from "../model/definition.ts";
-import type { InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
+import type { RunRecord } from "../model/run.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import type { Page, Store, WaitQuery } from "../store/store.ts";
-import { Activities, type ListQuery, listRuns, type RunRow, withActivity } from "./activity.ts";
+import { Activities, listRuns, type RunQuery, type RunRow, withActivity } from "./activity.ts";
 import { Answering } from "./answering.ts";
+import { knownCodeOf } from "./change/called_runs.ts";
 import { takingOver, tookOver } from "./change/take_over.ts";
+import { verdictOf } from "./change/judge.ts";
+import type { AdoptVerdict } from "./change/verdict.ts";
 import { Claims } from "./claims.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { followed, type FollowOptions } from "./follow.ts";
@@ -48,14 +51,6 @@ import { Starts, type Submitted } from "./starts.ts";
 import { resultOf } from "./claimed_run.ts";
 import { type WorkerRow, workersOf } from "./workers.ts";
 
-/** Which runs to list. Every field given must hold. */
-export interface RunQuery extends Omit<ListQuery, "graphId" | "status" | "reason"> {
-  /** What the run is at. */
-  readonly status?: RunStatus;
-  /** Why it is interrupted; `queued` of one that is running and waits for a permit. */
-  readonly reason?: InterruptReason | "queued";
-}
-
 /**
  * A compiled, immutable graph that runs on one store. Safe for any number of concurrent runs. `S` is the type of its
  * state, `I` that of the inputs that its schema accepts; a `Runner<S>` takes any input and leaves it to the schema.
@@ -82,6 +77,7 @@ export class Runner<S, I = unknown> {
     this.#starts = new Starts(deps, this.#claims);
     this.#sweeper = new Sweeper(deps);
     this.#answering = new Answering(deps, this.#loader);
+    knownCodeOf(store).add(deps.graph, (runId) => verdictOf(deps, this.#loader, runId));
   }
 
   /** The compiled graph. */
@@ -358,11 +354,21 @@ export class Runner<S, I = unknown> {
 
   /**
    * Moves a run to the version of this graph, from a lower user version or from another structure that no living worker
-   * serves: one that has begun no body, or, with `adopt: "compatible"`, one that fits; false when it stays. Workers,
-   * `recover` and `resume` do so by themselves.
+   * serves: one that has begun no body, that migrations bring here, or, with `adopt: "compatible"`, that fits; false when it
+   * stays. Workers, `recover` and `resume` do so by themselves.
    */
   async adopt(runId: string): Promise<boolean> {
     return await tookOver(this.#deps, checkedRunId(runId, "adopt"));
+  }
+
+  /**
+   * Tells what would become of an open run under this code: it loads, fits, migrates, or is refused, and why. Schemas,
+   * migrations and selectors run on copies, and nothing is written.
+   *
+   * @throws {ResumeTerminalError} it is over
+   */
+  async tryAdopt(runId: string): Promise<AdoptVerdict> {
+    return await verdictOf(this.#deps, this.#loader, checkedRunId(runId, "tryAdopt"));
   }
 
   /**
@@ -377,20 +383,16 @@ export class Runner<S, I = unknown> {
   }
 
   /**
-   * Takes over one run of this graph that is due, or that a dead process left: what a worker does with a run that it was
-   * pointed to. One that this code cannot load is halted with `load_fault`.
+   * Takes over one run of this graph that is due, or that a dead process left, as a worker does with a run that it was pointed
+   * to. One that this code cannot load is halted with `load_fault`.
    *
-   * @returns Its handle; `undefined` when there is nothing to do: another process is at work on it, its time has not
-   * come, or it is over.
+   * @returns Its handle; `undefined` when there is nothing to do: it is at work elsewhere, not yet due, or over.
    */
   async claim(runId: string, options: WorkOptions = {}): Promise<RunHandle<S> | undefined> {
     return await this.#claims.recoverOne(checkedRunId(runId, "claim"), options);
   }
 
-  /**
-   * Rights what processes that ended have left undone for the limits of this graph, such as a free permit that others wait
-   * for. Workers do so every few seconds.
-   */
+  /** Rights what ended processes left undone for the limits of this graph; workers do so every few seconds. */
   async sweep(): Promise<void> {
     await this.#sweeper.sweep();
   }

@@ -18,6 +18,8 @@ import { loadSources } from "./sources.ts";
 export interface ScannedWorkflow {
   /** The pinned id of its graph. */
   readonly id: string;
+  /** The version that `@Graph` gives it: several versions of one graph may be found side by side. */
+  readonly version: number;
   /** The workflow class; `compile` takes it. */
   readonly workflow: WorkflowClass<unknown>;
   /** Its graph; `compile` takes it, too. */
@@ -46,7 +48,8 @@ export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I
 }
 
 /**
- * Finds workflows: every one that a module exports, or that a task which it exports is bound into, in ascending id order.
+ * Finds workflows: every one that a module exports, or that a task which it exports is bound into, in ascending order of
+ * their ids and versions.
  * Whatever is wrong with any of them is reported at once.
  *
  * Sources are modules, or where to find them:
@@ -62,8 +65,9 @@ export function graphOf<S, I>(workflow: WorkflowClass<S, I>): CompiledGraph<S, I
  * another and each once, so keep programs that do something when they are imported elsewhere. A module without a workflow
  * is ignored there.
  *
- * Of two classes with one id, one from the same module evaluated again (a hot reload) replaces the older one; one from
- * another module is a fault that names both.
+ * Of two classes with one id, one from the same module evaluated again (a hot reload) replaces the older one. One from
+ * another module is another version of the graph, as in `flows/v1` and `flows/v2`; two of one version are a fault that
+ * names both.
  *
  * On Node, TypeScript files need the package `tsx` in the project; it is found and loaded when there is one to import.
  * Deno asks for `--allow-read`.
@@ -111,13 +115,14 @@ export async function scan(
   }
   if (workflows.size === 0 && faults.length === 0) faults.push(nothingGiven(sources.length));
   const found: ScannedWorkflow[] = [];
-  for (const [workflow, record] of uniqueGraphs(workflows, faults)) {
+  for (const [workflow, { id, version }] of uniqueGraphs(workflows, faults)) {
     const assembled = assemble(workflow);
-    if ("graph" in assembled) found.push({ id: record.id, workflow, graph: assembled.graph });
-    else faults.push(...assembled.faults);
+    if ("graph" in assembled) {
+      found.push({ id, version: versionOf(version), workflow, graph: assembled.graph });
+    } else faults.push(...assembled.faults);
   }
   if (faults.length > 0) throw merged(faults);
-  return found.sort((a, b) => compareIds(a.id, b.id));
+  return found.sort((a, b) => compareIds(a.id, b.id) || a.version - b.version);
 }
 
 function nothingGiven(count: number): BuildError {
@@ -188,32 +193,46 @@ function exported(namespace: object, name: string, faults: Error[]): unknown {
   }
 }
 
-/** One class per graph id: the last one of a module that was loaded again, none but a fault where two modules claim it. */
+/**
+ * One class per version of a graph: the last one of a module that was loaded again, none but a fault where two modules claim
+ * it.
+ */
 function uniqueGraphs(
   workflows: FoundIn,
   faults: Error[],
 ): ReadonlyMap<WorkflowClass<unknown>, GraphRecord> {
-  const byId = new Map<string, readonly [cls: WorkflowClass<unknown>, record: GraphRecord, module: object]>();
+  const kept: (readonly [cls: WorkflowClass<unknown>, record: GraphRecord, module: object])[] = [];
   for (const [cls, module] of workflows) {
     try {
       const record = graphRecordOf(cls);
-      const [knownCls, known, knownModule] = byId.get(record.id) ?? [];
+      const others = kept.filter(([, known]) => known.id === record.id);
       // One module, such as a bundle, cannot export two evaluations of itself.
-      const reload = known !== undefined && module !== knownModule &&
-        isReload({ cls, origin: record }, { cls: knownCls!, origin: known });
-      if (known !== undefined && !reload) {
-        const places = [place(knownCls!, known.module), place(cls, record.module)].sort(compareIds);
+      const older = others.find(([knownCls, known, knownModule]) =>
+        module !== knownModule && isReload({ cls, origin: record }, { cls: knownCls, origin: known })
+      );
+      const same = others.find(([, known]) => versionOf(known.version) === versionOf(record.version));
+      if (same !== undefined && older === undefined) {
+        const places = [place(same[0], same[1].module), place(cls, record.module)].sort(compareIds);
         throw new BuildError(
           "scan",
-          `graph ${record.id} is defined twice: ${places.join(" and ")}; give one another id`,
+          `version ${versionOf(record.version)} of graph ${record.id} is defined twice: ${
+            places.join(" and ")
+          }; ` +
+            `give one another id, or another version`,
           { graphId: record.id },
         );
       }
-      byId.set(record.id, [cls, record, module]);
+      if (older !== undefined) kept.splice(kept.indexOf(older), 1);
+      kept.push([cls, record, module]);
     } catch (error) {
       if (!isSuperstepError(error)) throw error;
       faults.push(error);
     }
   }
-  return new Map([...byId.values()].map(([cls, record]) => [cls, record]));
+  return new Map(kept.map(([cls, record]) => [cls, record]));
+}
+
+/** The version of a graph that may have none of its own. */
+function versionOf(version: number | undefined): number {
+  return version ?? 0;
 }

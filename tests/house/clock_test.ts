@@ -47,6 +47,8 @@ const WALL: Readonly<Record<string, string>> = {
   "src/cli/reading.ts": "how long ago workers were seen last, for people",
   "src/cli/commands/get.ts": "how long ago workers were seen last, for people",
   "src/cli/commands/list.ts": "how long ago workers were seen last, for people",
+  "src/cli/commands/migrate.ts": "which workers live, for the activity of runs",
+  "src/cli/commands/versions.ts": "which workers live",
   "src/cli/commands/workers.ts": "how long ago workers were seen last, for people",
   "src/http/start.ts": "a deadline that is given as a span",
 };

@@ -13,7 +13,7 @@ import { readValue } from "../input.ts";
 import { addDatabase, addRunning, SOURCES } from "../options.ts";
 import { block, jsonText, line } from "../printable.ts";
 import { nameOf } from "../progress/plain.ts";
-import { cursorOf, openWaits } from "../reading.ts";
+import { cursorOf, openWaits, runRecord } from "../reading.ts";
 import { infoText } from "../report.ts";
 import { sorted, Workflows } from "../sources.ts";
 import { type NextCommands, nextCommands } from "../next.ts";
@@ -53,17 +53,13 @@ async function answer(cli: Cli, given: readonly string[], options: AnswerOptions
     throw new UsageError("no answer is given, and there is no terminal to ask on; give it with --value");
   }
   const workflows = await Workflows.load(sources, options);
-  const graphs = options.workflow === undefined
-    ? workflows.all.map((w) => w.id)
-    : [workflows.pick(options.workflow).id];
+  const graphs = options.workflow === undefined ? workflows.ids : [workflows.pick(options.workflow).id];
   const value = asking ? undefined : await readValue(cli.io, options.value!, "the answer");
   await withDatabase(db, { create: false }, async (store) => {
     const prompter = asking ? await terminalPrompter(cli.io) : undefined;
-    const runnerOf = (graphId: string, runId: string) =>
-      workflows.runner(workflows.ofRun(runId, graphId), store, cli);
     const next = nextCommands(cli.io.env, sources, db);
     const wait = await find(store, { ids, graphs, prompter, db, next });
-    const runner = runnerOf(wait.graphId, wait.runId);
+    const runner = workflows.runner(workflows.ofRun(await runRecord(store, wait.runId)), store, cli);
     if (prompter === undefined) await runner.answer(wait.runId, wait.waitId, value);
     else await ask(cli, runner, wait, prompter);
     if (options.resume === true) {

@@ -41,8 +41,8 @@ async function fork(cli: Cli, given: readonly string[], options: ForkCommandOpti
   const workflows = await Workflows.load(sources, options);
   await withDatabase(db, { create: false }, async (store) => {
     const source = await cursorOf(store, id, defined({ revision: options.revision }));
-    const { graphId, revision: at } = source.checkpoint.run;
-    const workflow = workflows.ofRun(id, graphId);
+    const { revision: at } = source.checkpoint.run;
+    const workflow = workflows.ofRun(source.checkpoint.run);
     refuseUnknownFields(workflow.graph.schema, source.state, state);
     const runner = workflows.runner(workflow, store, cli);
     const forked = await runner.fork(id, at, defined({ state, runId, tags: tag }));

@@ -5,7 +5,7 @@ import { systemRuntime } from "../../runtime/system.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
 import { EXIT } from "../exit.ts";
-import { dateTime } from "../format.ts";
+import { dateTime, shortVersion } from "../format.ts";
 import { addDatabase, revision, SOURCES } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { cursorOf } from "../reading.ts";
@@ -45,7 +45,7 @@ async function get(cli: Cli, given: readonly string[], options: GetOptions): Pro
       ? await new Activities(store, now).ofCursor(cursor)
       : undefined;
     if (workflows === undefined) return { ...shownFrom(cursor), ...defined({ activity }) };
-    const workflow = workflows.ofRun(id, cursor.checkpoint.run.graphId);
+    const workflow = workflows.ofRun(cursor.checkpoint.run);
     const view = await workflows.runner(workflow, store, cli).get(id, at);
     return { ...shownOf(view), ...defined({ activity: view.activity }) };
   });
@@ -71,7 +71,7 @@ function print(cli: Cli, { run, path, waits = [], answered = [], activity }: Sho
   ] as const;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["run", run.runId],
-    ["workflow", `${graphId} ${graphVersion.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1")}`],
+    ["workflow", `${graphId} ${shortVersion(graphVersion)}`],
     ["status", statusText(cli, { ...run, activity }, waits.length === 0 && answered.length > 0)],
     ["step", `${step}, revision ${revision}`],
     ["owner", owner ?? (run.status === "running" ? "nobody; go on with superstep resume" : undefined)],

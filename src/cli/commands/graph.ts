@@ -50,7 +50,6 @@ async function graph(cli: Cli, sources: readonly string[], options: GraphOptions
     return await draw(workflows.runner(workflows.pick(options.workflow), memoryStore(), cli));
   }
   await withDatabase(options.db, { create: false }, async (store) => {
-    const { graphId } = await runRecord(store, run);
-    await draw(workflows.runner(workflows.ofRun(run, graphId), store, cli));
+    await draw(workflows.runner(workflows.ofRun(await runRecord(store, run)), store, cli));
   });
 }

@@ -47,8 +47,7 @@ async function resume(cli: Cli, given: readonly string[], options: ResumeCommand
   const answers = await answersOf(cli, options);
   const workflows = await Workflows.load(sources, options);
   await withDatabase(options.db, { create: false }, async (store) => {
-    const { graphId } = await runRecord(store, id);
-    const workflow = workflows.ofRun(id, graphId);
+    const workflow = workflows.ofRun(await runRecord(store, id));
     if (options.json !== true) workflows.noteArguments(workflow, cli);
     const runner = workflows.runner(workflow, store, cli);
     await work(cli, options, nextCommands(cli.io.env, sources, options.db), (how) => {

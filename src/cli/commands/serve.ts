@@ -4,6 +4,7 @@ import type { Runner } from "../../engine/runner.ts";
 import { defined } from "../../model/defined.ts";
 import type { Duration } from "../../model/durations.ts";
 import type { RunRecord } from "../../model/run.ts";
+import type { ScannedWorkflow } from "../../scanner/mod.ts";
 import type { Store } from "../../store/store.ts";
 import { serve } from "../../worker/mod.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
@@ -36,7 +37,10 @@ export function addServe(program: Command, cli: Cli): void {
       "work on every run that is due, until stopped: submitted, answered, left by dead processes, scheduled",
     )
     .argument("<sources...>", SOURCES)
-    .option("-w, --workflow <id>", "only this workflow")
+    .option(
+      "-w, --workflow <id>",
+      "only this workflow, such as approval, or approval@2 for one version of it",
+    )
     .option("--provide <module>", "a module that exports provide(cls), which makes the tasks")
     .option("--adopt", ADOPT)
     .option("--concurrency <n>", "the most runs at once (default: 32)", wholeNumber)
@@ -61,7 +65,7 @@ async function serveSources(
 ): Promise<void> {
   const { concurrency, name, grace, poll, schedules } = options;
   const workflows = await Workflows.load(sources, options);
-  const served = options.workflow === undefined ? workflows.all : [workflows.pick(options.workflow)];
+  const served = options.workflow === undefined ? workflows.all : workflows.named(options.workflow);
   if (options.json !== true) { for (const workflow of served) workflows.noteArguments(workflow, cli); }
   const release = captureConsole(cli.io, (data) => cli.printed(data));
   try {
@@ -86,7 +90,7 @@ async function serveSources(
         void worker.stop();
       });
       cli.note(
-        `serving ${served.map(({ id }) => line(id)).join(", ")} from ${line(options.db)}${
+        `serving ${servedText(served)} from ${line(options.db)}${
           http.url === undefined ? "" : ` at ${http.url}, for people at ${http.url}/ui`
         }; stop with Ctrl-C`,
       );
@@ -100,6 +104,12 @@ async function serveSources(
   } finally {
     release();
   }
+}
+
+/** What is served; several versions of one workflow are told apart. */
+function servedText(served: readonly ScannedWorkflow[]): string {
+  const several = ({ id }: ScannedWorkflow) => served.filter((other) => other.id === id).length > 1;
+  return served.map((w) => line(several(w) ? `${w.id}@${w.version}` : w.id)).join(", ");
 }
 
 /** Where the runs are served over HTTP, if they are. */

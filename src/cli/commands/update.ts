@@ -32,7 +32,7 @@ async function update(cli: Cli, given: readonly string[], options: UpdateOptions
   const workflows = await Workflows.load(sources);
   await withDatabase(options.db, { create: false }, async (store) => {
     const { checkpoint, state } = await cursorOf(store, id);
-    const workflow = workflows.ofRun(id, checkpoint.run.graphId);
+    const workflow = workflows.ofRun(checkpoint.run);
     refuseUnknownFields(workflow.graph.schema, state, edit);
     const runner = workflows.runner(workflow, store, cli);
     const view = await runner.update(id, edit);

@@ -3,7 +3,7 @@ import { type WorkerRow, workersOf } from "../../engine/workers.ts";
 import { systemRuntime } from "../../runtime/system.ts";
 import type { Cli, CommonOptions } from "../cli.ts";
 import { withDatabase } from "../database.ts";
-import { dateTime, span } from "../format.ts";
+import { dateTime, shortVersion, span } from "../format.ts";
 import { addDatabase } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
 import { printTable } from "../table.ts";
@@ -33,9 +33,7 @@ function cells(cli: Cli, row: WorkerRow, now: number): string[] {
     String(row.pid),
     `${row.active}/${row.places}`,
     line(
-      row.serves.map(({ graphId, graphVersion: v }) =>
-        `${graphId} ${v.replace(/^([0-9a-f]{8})[0-9a-f]+/, "$1")}`
-      ).join(", "),
+      row.serves.map(({ graphId, graphVersion: v }) => `${graphId} ${shortVersion(v)}`).join(", "),
     ),
     dateTime(row.startedAt),
     row.isAlive ? seen : cli.colours.red(`${seen}, silent`),

@@ -7,7 +7,7 @@ import type { Checkpoint } from "../../model/checkpoint.ts";
 import type { CompiledGraph, CompiledMigration } from "../../model/definition.ts";
 import type { StateRules } from "../fold.ts";
 import { userVersion } from "../workers.ts";
-import { misfit, otherItems } from "./fit.ts";
+import { lostInput, misfit, otherItems } from "./fit.ts";
 import { lostByNames, migratedState } from "./migrate.ts";
 
 /** A run as the code of another version goes on with it. */
@@ -51,8 +51,8 @@ export function crossing<S>(to: Destination<S>, cursor: Cursor<S>, form: string)
   const steps = stepsTo(to, graphVersion, form, begins);
   if ("refusal" in steps) return steps;
   const names = renames(steps);
-  const lost = lostByNames(before, names);
-  if (lost !== undefined && !begins) return { refusal: lost };
+  const gone = lostByNames(before, names);
+  if (gone !== undefined && !begins) return { refusal: gone };
   const event = moveOf(graph, graphVersion, steps, begins);
   const checkpoint = evolve(before, [event], revision, updatedAt);
   const refusal = begins
@@ -69,8 +69,10 @@ export function crossing<S>(to: Destination<S>, cursor: Cursor<S>, form: string)
     if (last !== undefined) throw new MigrationError(runId, last.from, reasonOf(cause), { cause });
     return { refusal: reasonOf(cause) };
   }
-  const items = otherItems(graph, checkpoint, state);
-  return items === undefined ? { event, checkpoint, state } : { refusal: items };
+  const lost = begins
+    ? undefined
+    : otherItems(graph, checkpoint, state) ?? lostInput(graph, checkpoint, state);
+  return lost === undefined ? { event, checkpoint, state } : { refusal: lost };
 }
 
 /** The migrations that bring a run to the code, or why it stays. */

@@ -7,7 +7,8 @@ import type { CompiledGraph, CompiledVertex } from "../../model/definition.ts";
 import { END } from "../../model/ids.ts";
 import { isOpen, type WaitState } from "../../model/wait.ts";
 import { handlerOf } from "../handlers.ts";
-import { itemsOf, splitOf } from "../plan.ts";
+import { itemsOf, planStep, splitOf } from "../plan.ts";
+import { stepVertices } from "../superstep.ts";
 
 /** A run of another version, as it would be under a graph. */
 export interface Newcomer {
@@ -48,6 +49,13 @@ export function otherItems<S>(
       return `map vertex ${id} has no items now: ${reasonOf(error)}`;
     }
   });
+}
+
+/** The first vertex under way whose selector fails on the state: its body would never get an input. Pure. */
+export function lostInput<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, state: S): string | undefined {
+  if (checkpoint.folded) return undefined;
+  const [fault] = planStep(stepVertices(graph, checkpoint), checkpoint, state).faults;
+  return fault && `vertex ${fault.vertexId} selects no input from the state: ${reasonOf(fault.error)}`;
 }
 
 /** Every vertex that a checkpoint names, with where. */

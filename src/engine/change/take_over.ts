@@ -9,7 +9,8 @@ import { checkOwner } from "../owner_check.ts";
 import { runTime } from "../run_time.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
 import { fleetOf } from "../workers.ts";
-import { type Crossing, crossing, isUntouched } from "./crossing.ts";
+import { lostCall } from "./called_runs.ts";
+import { type Crossing, crossing, isUntouched, type Refusal } from "./crossing.ts";
 import { formOf } from "./form_of.ts";
 
 /**
@@ -32,8 +33,7 @@ export async function takeOver<S>(
     const refused = (reason: string) =>
       new GraphVersionMismatchError(runId, deps.graph.version, run.graphVersion, reason);
     const { run } = cursor.checkpoint;
-    const form = await formOf(deps.log, run);
-    const found = crossing(deps, cursor, form);
+    const found = await crossingOf(deps, cursor);
     if ("refusal" in found) return refused(found.refusal);
     const fleet = await fleetOf(deps.store, deps.runtime.now());
     if (!fleet.mayMove(run.graphId, run.graphVersion, deps.graph.version)) {
@@ -46,6 +46,22 @@ export async function takeOver<S>(
       if (!isSuperstepError(error, ...CONFLICTS)) throw error;
     }
   }
+}
+
+/**
+ * A run of another version as this code would go on with it, or the first thing that keeps it from that: also of the runs
+ * that work for it.
+ *
+ * @throws {MigrationError} a migration fails, or makes a state that the schema refuses
+ */
+export async function crossingOf<S>(
+  deps: RunnerDeps<S>,
+  cursor: Cursor<S>,
+): Promise<Crossing<S> | Refusal> {
+  const found = crossing(deps, cursor, await formOf(deps.log, cursor.checkpoint.run));
+  if ("refusal" in found) return found;
+  const refusal = await lostCall(deps, found.checkpoint);
+  return refusal === undefined ? found : { refusal };
 }
 
 /** Whether a run came under this code; one at work stays with whoever is at work on it. */
