@@ -91,7 +91,7 @@ export async function strayKeys(path: string): Promise<readonly string[]> {
   const keys = new Map<string, (readonly unknown[])[]>();
   const epochs = new Set<unknown>();
   for (const { key, value } of await allEntries(kv)) {
-    const kind = String(key[1]);
+    const kind = key[1] === "l" ? `l${key[2]}` : String(key[1]);
     keys.set(kind, [...keys.get(kind) ?? [], key]);
     if (kind === "h") epochs.add(unframe(value, "a head").meta[0]);
   }
@@ -101,13 +101,15 @@ export async function strayKeys(path: string): Promise<readonly string[]> {
   const stray = [
     ...["r", "p", "b"].flatMap((kind) => of(kind).filter((key) => !epochs.has(key[2]))),
     ...["m", "w"].flatMap((kind) => of(kind).filter((key) => !runs.has(key[2]))),
-    ...["k", "ci", "o"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-1)))),
-    ...["wa", "wr"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-2)))),
+    ...["ci", "lstate", "lwakes", "lworks"].flatMap((kind) =>
+      of(kind).filter((key) => !runs.has(key.at(-1)))
+    ),
+    ...["lwaits", "wr"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-2)))),
     ...["t", "g", "s", "d"].flatMap(of),
   ];
-  const woken = new Set(of("k").map((key) => key.at(-1)));
-  if (of("k").length !== woken.size) stray.push(["wakes", of("k").length, woken.size]);
-  if (of("wa").length !== of("wr").length) stray.push(["waits", of("wa").length, of("wr").length]);
+  const woken = new Set(of("lwakes").map((key) => key.at(-1)));
+  if (of("lwakes").length !== woken.size) stray.push(["wakes", of("lwakes").length, woken.size]);
+  if (of("lwaits").length !== of("wr").length) stray.push(["waits", of("lwaits").length, of("wr").length]);
   return stray.map((key) => JSON.stringify(key));
 }
 

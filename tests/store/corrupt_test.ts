@@ -83,7 +83,7 @@ const places: Readonly<Record<string, Place>> = {
   wait: { prefix: "w", op: "wait", read: (store) => store.wait("run", "w") },
   inbox: { prefix: "w", op: "waits", read: (store) => store.waits({}) },
   catalog: { prefix: "ci", op: "list", read: (store) => store.list({}) },
-  wake: { prefix: "k", op: "wakes", read: (store) => store.wakes(10, 10) },
+  wake: { prefix: "l", isLast: true, op: "wakes", read: (store) => store.wakes(10, 10) },
   beat: { prefix: "beat", op: "owners", read: (store) => store.owners.list() },
   rest: { prefix: "t", op: "tail", read: (store) => store.tail("run") },
 };

@@ -31,16 +31,21 @@ const graph = new GraphBuilder({ id: "asking", schema: z.object({ n: z.number(),
 type KeyOf = readonly unknown[];
 type Line = readonly string[];
 
+const LIVE: Readonly<Record<string, string>> = {
+  state: "by state",
+  waits: "inbox",
+  wakes: "wake",
+  works: "owned",
+};
+
 const NAMES: Readonly<Record<string, string | ((key: KeyOf) => string)>> = {
   h: "head",
   r: "record",
   m: (key) => key.length === 3 ? "mailbox" : "entry",
   ci: (key) => key[2] === "graph" ? "row" : `by ${key[2]}`,
   w: "wait",
-  wa: "inbox",
   wr: "inbox of the run",
-  k: "wake",
-  o: "owned",
+  l: (key) => LIVE[String(key[2])]!,
   q: "poke",
   t: "rest",
 };

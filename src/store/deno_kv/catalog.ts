@@ -1,7 +1,7 @@
 import { matchesCatalog, placeOf } from "../query.ts";
 import type { CatalogQuery, CatalogRow, IndexChanges, Page } from "../store.ts";
 import type { Key, KvEntry } from "./driver.ts";
-import { createdAtOf } from "./epoch.ts";
+import { createdAtOf, isEarlier } from "./epoch.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
 import {
   catalogIndex,
@@ -29,20 +29,20 @@ import type { Call, Session } from "./session.ts";
  *    under everything by which it is found.
  */
 export function catalogWrites(epoch: string, { from, to }: NonNullable<IndexChanges["catalog"]>): Write[] {
-  const isEarlier = createdAtOf(epoch) === undefined;
-  const [rowOf, marksOf] = isEarlier
+  const isOld = isEarlier(epoch);
+  const [rowOf, marksOf] = isOld
     ? [(row: CatalogRow) => catalogKey(row.runId), earlierCatalogKeys]
     : [rowKey, markKeys];
   const marks = new Map(marksOf(to).map((key) => [nameOf(key), key]));
   const gone: Key[] = [];
   if (from !== undefined) {
     // A mark that names another graph is another one.
-    const isSame = isEarlier || from.graphId === to.graphId;
+    const isSame = isOld || from.graphId === to.graphId;
     for (const key of marksOf(from)) if (!marks.has(nameOf(key))) gone.push(key);
     if (!isSame) gone.push(rowOf(from));
     else for (const key of marksOf(from)) marks.delete(nameOf(key));
   }
-  const value = frame(isEarlier ? [] : [to.graphId]);
+  const value = frame(isOld ? [] : [to.graphId]);
   return [
     { key: rowOf(to), value: frame([to]) },
     ...[...marks.values()].map((key) => ({ key, value })),
@@ -57,34 +57,46 @@ export async function catalogKeysOf(
   runId: string,
   epoch: string,
 ): Promise<readonly Key[]> {
-  const createdAt = createdAtOf(epoch);
-  const keys = createdAt === undefined
+  const isOld = isEarlier(epoch);
+  const place = [createdAtOf(epoch), runId];
+  const keys = isOld
     ? [catalogKey(runId)]
-    : (await branches(session, call, graphIndex, [undefined])).map((prefix) => [...prefix, createdAt, runId]);
+    : (await branches(session, call, graphIndex, [undefined])).map((prefix) => [...prefix, ...place]);
   const entry = (await session.getMany(call, keys)).find(({ versionstamp }) => versionstamp !== null);
   if (entry === undefined) return [];
   const row = rowOf(entry);
-  return createdAt === undefined
-    ? [catalogKey(runId), ...earlierCatalogKeys(row)]
-    : [rowKey(row), ...markKeys(row)];
+  return isOld ? [catalogKey(runId), ...earlierCatalogKeys(row)] : [rowKey(row), ...markKeys(row)];
 }
 
 /** Runs, newest created first, by the most telling index that the query allows. */
-export async function list(session: Session, call: Call, query: CatalogQuery): Promise<Page<CatalogRow>> {
+export async function list(
+  session: Session,
+  call: Call,
+  query: CatalogQuery,
+  hasEarlier: boolean,
+): Promise<Page<CatalogRow>> {
   const after = placeOf("list", query, 1);
-  const ranges = new MergedRanges(session, call, await prefixesOf(session, call, query), after);
+  const prefixes = await prefixesOf(session, call, query, hasEarlier);
+  const all = prefixes.map((start) => ({ start, end: [...start, ...after ?? [true]] }));
+  const ranges = new MergedRanges(session, call, all, { parts: 2, reverse: true });
   return await pageOf(call.op, query.limit, 2, {
     fetch: (count) => ranges.take(count),
     load: (entries) => rowsOf(session, call, query, entries),
   });
 }
 
-async function prefixesOf(session: Session, call: Call, query: CatalogQuery): Promise<readonly Key[]> {
+async function prefixesOf(
+  session: Session,
+  call: Call,
+  query: CatalogQuery,
+  hasEarlier: boolean,
+): Promise<readonly Key[]> {
   const { graphId, status, reason, tag } = query;
   if (tag !== undefined) return [catalogIndex("tag", tag)];
   if (status !== undefined || reason !== undefined) {
-    const earlier = reason === undefined ? catalogIndex("status", status) : catalogIndex("reason", reason);
-    return [...await branches(session, call, stateIndex, [status, reason]), earlier];
+    const found = await branches(session, call, stateIndex, [status, reason]);
+    if (!hasEarlier) return found;
+    return [...found, reason === undefined ? catalogIndex("status", status) : catalogIndex("reason", reason)];
   }
   return await branches(session, call, graphIndex, [graphId]);
 }

@@ -9,6 +9,8 @@ const ROOT = "ss1";
 
 /** The layout of the keys and values of the file. */
 export const layoutKey: Key = [ROOT, "layout"];
+/** Every key of a store. */
+export const everything = { start: [ROOT], end: [ROOT, true] } as const;
 
 // ---- one run
 
@@ -65,13 +67,22 @@ export const catalogIndex = (field: "all" | "graph" | "status" | "reason" | "tag
   value,
 ];
 export const graphIndex: Key = [ROOT, "ci", "graph"];
-/** Runs by status and reason. */
-export const stateIndex: Key = [ROOT, "ci", "state"];
-/** Open waits of every run, or of one. */
-export const inboxIndex = (runId?: string): Key => runId === undefined ? [ROOT, "wa"] : [ROOT, "wr", runId];
-export const wakeIndex: Key = [ROOT, "k"];
-export const ownedIndex = (ownerId: string): Key => [ROOT, "o", ownerId];
+/** Open waits of one run. */
+export const runInboxIndex = (runId: string): Key => [ROOT, "wr", runId];
 export const pokeIndex = (ownerId: string): Key => [ROOT, "q", ownerId];
+
+/**
+ * What changes while runs are at work stands side by side: the runs that are at work or wait, open waits, wakes and owners.
+ * So an operation changes few pages of the file. The first layout has the last three apart from each other.
+ */
+const LIVE: Key = [ROOT, "l"];
+/** Runs by status and reason. */
+export const stateIndex: Key = [...LIVE, "state"];
+/** Open waits of every run. */
+export const inboxIndex = (isEarlier: boolean): Key => isEarlier ? [ROOT, "wa"] : [...LIVE, "waits"];
+export const wakeIndex = (isEarlier: boolean): Key => isEarlier ? [ROOT, "k"] : [...LIVE, "wakes"];
+export const ownedIndex = (ownerId: string, isEarlier: boolean): Key =>
+  isEarlier ? [ROOT, "o", ownerId] : [...LIVE, "works", ownerId];
 
 type RowPlace = Pick<CatalogRow, "graphId" | "createdAt" | "runId">;
 
@@ -103,12 +114,16 @@ export function earlierCatalogKeys(row: CatalogRow): Key[] {
 }
 
 /** Every index key of an open wait; a tombstone knows enough to delete them. */
-export function inboxKeys(row: Pick<WaitRow, "runId" | "waitId" | "openedAt">): Key[] {
+export function inboxKeys(row: Pick<WaitRow, "runId" | "waitId" | "openedAt">, isEarlier: boolean): Key[] {
   const place = [row.openedAt, row.runId, row.waitId];
-  return [[...inboxIndex(), ...place], [...inboxIndex(row.runId), ...place]];
+  return [[...inboxIndex(isEarlier), ...place], [...runInboxIndex(row.runId), ...place]];
 }
 
-export const wakeKey = (row: Pick<WakeRow, "due" | "runId">): Key => [...wakeIndex, row.due, row.runId];
+export const wakeKey = ({ due, runId }: Pick<WakeRow, "due" | "runId">, isEarlier: boolean): Key => [
+  ...wakeIndex(isEarlier),
+  due,
+  runId,
+];
 
 /** The cells of a space. */
 export const cellSpace = (space: string): Key => [ROOT, "x", space];

@@ -1,6 +1,6 @@
 import type { KvEntry } from "./driver.ts";
 import { frame, unframe } from "./frame.ts";
-import { layoutKey } from "./keys.ts";
+import { everything, layoutKey } from "./keys.ts";
 import type { Check } from "./op.ts";
 import { finishPurges } from "./purge.ts";
 import type { Call, Session } from "./session.ts";
@@ -13,16 +13,22 @@ import type { Call, Session } from "./session.ts";
 const LAYOUT = 2;
 
 /**
- * The mark of the layout in a file. It is read and, where there is none or an earlier one, written when the file is opened,
+ * The mark of the layout in a file, with the layout that the file began with. It is read and, where there is none or an earlier one, written when the file is opened,
  * and every beat of an owner demands it as it was read. So code that changes a layout raises the mark first, and within one
  * beat every process that does not know the new one has stopped: its handle does nothing any more.
  */
 export class LayoutMark {
   readonly #session: Session;
   #versionstamp: string | null = null;
+  #first = LAYOUT;
 
   constructor(session: Session) {
     this.#session = session;
+  }
+
+  /** Whether the file may hold runs of the first layout. */
+  get hasEarlier(): boolean {
+    return this.#first < LAYOUT;
   }
 
   /** What a commit demands so that it is made under the layout known here. */
@@ -38,10 +44,16 @@ export class LayoutMark {
       return layoutOf(entry) === LAYOUT ? { value: undefined } : undefined;
     };
     if (await read() !== undefined) return;
+    const isNew = this.#versionstamp === null &&
+      (await this.#session.list(call, everything, 1)).length === 0;
+    this.#first = isNew ? LAYOUT : 1;
     // Code of the first layout notes a purge where this one does not look before it begins a run.
     while (await finishPurges(this.#session, call, Infinity) > 0);
     await this.#session.settle(call, "layout", {
-      build: () => ({ checks: [this.check], writes: [{ key: layoutKey, value: frame([LAYOUT]) }] }),
+      build: () => ({
+        checks: [this.check],
+        writes: [{ key: layoutKey, value: frame([LAYOUT, this.#first]) }],
+      }),
       done: (versionstamp) => void (this.#versionstamp = versionstamp),
       judge: read,
     });
@@ -59,9 +71,15 @@ export class LayoutMark {
       );
     }
     this.#versionstamp = entry.versionstamp;
+    this.#first = firstOf(entry);
   }
 }
 
 function layoutOf({ value, versionstamp }: KvEntry): number {
   return versionstamp === null ? 1 : Number(unframe(value, "the layout of the file").meta[0]);
+}
+
+/** The layout that a file began with, which it may hold runs of. */
+function firstOf({ value, versionstamp }: KvEntry): number {
+  return versionstamp === null ? 1 : Number(unframe(value, "the layout of the file").meta[1] ?? 1);
 }

@@ -2,26 +2,36 @@ import { limitOf, matchesWait, placeOf } from "../query.ts";
 import type { Page, WaitQuery, WaitRow, WakeOptions, WakeRow } from "../store.ts";
 import type { Key, KvEntry } from "./driver.ts";
 import { unframe } from "./frame.ts";
-import { inboxIndex, waitKey, wakeIndex } from "./keys.ts";
+import { inboxIndex, runInboxIndex, waitKey, wakeIndex } from "./keys.ts";
+import { MergedRanges } from "./merged_ranges.ts";
 import { pageOf } from "./page.ts";
 import { openWait } from "./read.ts";
 import { applyAllRests } from "./rest.ts";
 import { storedRow } from "./rows.ts";
 import { type Call, type Session, TornRead } from "./session.ts";
 
+/** Where an index is, and where runs of the first layout have it, if the file has any. */
+export function places(hasEarlier: boolean, index: (isEarlier: boolean) => Key): readonly Key[] {
+  return hasEarlier ? [index(false), index(true)] : [index(false)];
+}
+
 /** Open waits, oldest opened first. */
-export async function waits(session: Session, call: Call, query: WaitQuery): Promise<Page<WaitRow>> {
+export async function waits(
+  session: Session,
+  call: Call,
+  query: WaitQuery,
+  hasEarlier: boolean,
+): Promise<Page<WaitRow>> {
   await applyAllRests(session, call);
-  const index = inboxIndex(query.runId);
   const after = placeOf("waits", query, 2);
-  const end = [...index, true];
-  let start: Key = after === undefined ? index : [...index, ...after, true];
+  const indices = query.runId === undefined ? places(hasEarlier, inboxIndex) : [runInboxIndex(query.runId)];
+  const all = indices.map((index) => ({
+    start: after === undefined ? index : [...index, ...after, true],
+    end: [...index, true],
+  }));
+  const ranges = new MergedRanges(session, call, all, { parts: 3 });
   return await pageOf(call.op, query.limit, 3, {
-    fetch: async (count) => {
-      const entries = await session.list(call, { start, end }, count);
-      start = [...(entries.at(-1)?.key ?? start) as Key, true];
-      return entries;
-    },
+    fetch: (count) => ranges.take(count),
     load: async (entries) => {
       const keys = entries.map(({ key, value }) => {
         const [graphId, name] = unframe(value, "a row of the inbox").meta;
@@ -55,10 +65,13 @@ export async function wakes(
   call: Call,
   until: number,
   limit: number,
-  after?: WakeOptions["after"],
+  after: WakeOptions["after"],
+  hasEarlier: boolean,
 ): Promise<readonly WakeRow[]> {
-  const start = after === undefined ? wakeIndex : [...wakeIndex, after.due, after.runId, true];
-  const due = { start, end: [...wakeIndex, until, true] };
-  const entries = await session.list(call, due, limitOf("wakes", limit));
+  const due = places(hasEarlier, wakeIndex).map((index) => ({
+    start: after === undefined ? index : [...index, after.due, after.runId, true],
+    end: [...index, until, true],
+  }));
+  const entries = await new MergedRanges(session, call, due, { parts: 2 }).take(limitOf("wakes", limit));
   return entries.map(({ value }) => storedRow<WakeRow>(unframe(value, "a wake").meta, "a wake"));
 }

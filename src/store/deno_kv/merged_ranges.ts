@@ -1,5 +1,5 @@
 import { comparePlaces, type Place } from "../query.ts";
-import type { Key, KeyPart, KvEntry } from "./driver.ts";
+import type { Key, KvEntry } from "./driver.ts";
 import { corrupt } from "./frame.ts";
 import type { Call, Session } from "./session.ts";
 
@@ -35,33 +35,45 @@ async function partsBelow(session: Session, call: Call, root: Key): Promise<stri
 
 const FEWEST = 16;
 
-/** Ranges of keys that end in a time and an id, read as one, the newest first. What stands in several is read once. */
+/** What ranges have in common. */
+interface RangeOrder {
+  /** How many parts at the end of a key say its place. */
+  readonly parts: number;
+  /** Whether the last place comes first. @default false */
+  readonly reverse?: boolean;
+}
+
+/** Ranges of keys that are in the order of their last parts, read as one. What stands in several of them is read once. */
 export class MergedRanges {
   readonly #session: Session;
   readonly #call: Call;
+  readonly #order: Required<RangeOrder>;
   readonly #ranges: Range[];
   #last: Place | undefined;
 
-  /** @param after where the page before ended */
-  constructor(session: Session, call: Call, prefixes: readonly Key[], after: Place | undefined) {
+  constructor(
+    session: Session,
+    call: Call,
+    ranges: readonly { readonly start: Key; readonly end: Key }[],
+    { parts, reverse = false }: RangeOrder,
+  ) {
     this.#session = session;
     this.#call = call;
-    this.#ranges = prefixes.map((start) => ({ start, end: [...start, ...after ?? [true]], read: [] }));
+    this.#order = { parts, reverse };
+    this.#ranges = ranges.map((range) => ({ ...range, read: [], isDone: false }));
   }
 
   /** The next entries, fewer than `count` at the end. */
   async take(count: number): Promise<readonly KvEntry[]> {
-    const batch = this.#ranges.length === 1
-      ? count
-      : Math.max(FEWEST, Math.ceil(2 * count / this.#ranges.length));
+    const n = this.#ranges.length;
+    const batch = n === 1 ? count : Math.max(FEWEST, Math.ceil(2 * count / n));
     const taken: KvEntry[] = [];
     while (taken.length < count) {
-      await Promise.all(
-        this.#ranges.map((range) => range.read.length === 0 && !range.isDone && this.#fill(range, batch)),
-      );
+      const empty = this.#ranges.filter(({ read, isDone }) => read.length === 0 && !isDone);
+      if (empty.length > 0) await Promise.all(empty.map((range) => this.#fill(range, batch)));
       const next = this.#next();
       if (next === undefined) break;
-      const place = placeOf(next);
+      const place = this.#placeOf(next);
       if (this.#last === undefined || comparePlaces(place, this.#last) !== 0) taken.push(next);
       this.#last = place;
     }
@@ -71,32 +83,35 @@ export class MergedRanges {
   #next(): KvEntry | undefined {
     let first: Range | undefined;
     for (const range of this.#ranges) {
-      const entry = range.read.at(-1);
-      if (entry === undefined) continue;
-      if (first === undefined || comparePlaces(placeOf(entry), placeOf(first.read.at(-1)!)) > 0) {
-        first = range;
-      }
+      if (range.read.length > 0 && (first === undefined || this.#isBefore(range, first))) first = range;
     }
     return first?.read.pop();
   }
 
+  #isBefore(a: Range, b: Range): boolean {
+    const order = comparePlaces(this.#placeOf(a.read.at(-1)!), this.#placeOf(b.read.at(-1)!));
+    return this.#order.reverse ? order > 0 : order < 0;
+  }
+
   async #fill(range: Range, count: number): Promise<void> {
-    const { start, end } = range;
-    const entries = await this.#session.list(this.#call, { start, end }, count, true);
+    const { reverse } = this.#order;
+    const entries = await this.#session.list(this.#call, range, count, reverse);
     range.isDone = entries.length < count;
-    if (entries.length > 0) range.end = entries.at(-1)!.key as readonly KeyPart[];
+    const last = entries.at(-1)?.key as Key | undefined;
+    if (last !== undefined && reverse) range.end = last;
+    else if (last !== undefined) range.start = [...last, true];
     range.read = [...entries].reverse();
+  }
+
+  #placeOf({ key }: KvEntry): Place {
+    return key.slice(-this.#order.parts) as unknown as Place;
   }
 }
 
 interface Range {
-  readonly start: Key;
+  start: Key;
   end: Key;
   /** What was read and not taken, the next one last. */
   read: KvEntry[];
-  isDone?: boolean;
-}
-
-function placeOf({ key }: KvEntry): Place {
-  return key.slice(-2) as unknown as Place;
+  isDone: boolean;
 }

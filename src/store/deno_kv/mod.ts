@@ -143,11 +143,17 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
         checkKeyText("wait", "wait id", waitId);
         return wait(readers, call, runId, waitId);
       }),
-    list: (query, options) => session.run("list", undefined, options, (call) => list(session, call, query)),
+    list: (query, options) =>
+      session.run("list", undefined, options, (call) => list(session, call, query, layout.hasEarlier)),
     waits: (query, options) =>
-      session.run("waits", undefined, options, (call) => waits(session, call, query)),
+      session.run("waits", undefined, options, (call) => waits(session, call, query, layout.hasEarlier)),
     wakes: (until, limit, options) =>
-      session.run("wakes", undefined, options, (call) => wakes(session, call, until, limit, options?.after)),
+      session.run(
+        "wakes",
+        undefined,
+        options,
+        (call) => wakes(session, call, until, limit, options?.after, layout.hasEarlier),
+      ),
     trim: (runId, cut, options) =>
       session.run("trim", runId, options, (call) => {
         checkCut(cut);

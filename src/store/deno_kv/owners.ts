@@ -3,6 +3,8 @@ import { checkKeyText } from "../limits.ts";
 import type { CallOptions, OwnedOptions, OwnerRow, Owners } from "../store.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
 import { beatKey, beatRoot, below, layoutKey, ownedIndex, ownerKey, ownerRoot, pokeIndex } from "./keys.ts";
+import { places } from "./listing.ts";
+import { MergedRanges } from "./merged_ranges.ts";
 import { slices, type Write } from "./op.ts";
 import type { LayoutMark } from "./layout.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
@@ -30,6 +32,8 @@ export function kvOwners(
       return work(call);
     });
   }
+
+  const owned = (ownerId: string) => places(layout.hasEarlier, (isEarlier) => ownedIndex(ownerId, isEarlier));
 
   return {
     register(ownerId: string, options?: CallOptions): Promise<void> {
@@ -139,7 +143,7 @@ export function kvOwners(
     forget(ownerId: string, options?: CallOptions): Promise<void> {
       return run("forget", ownerId, options, async (call) => {
         stamps.learn(ownerId, null);
-        await deleteRange(session, call, "purge", below(ownedIndex(ownerId)));
+        for (const index of owned(ownerId)) await deleteRange(session, call, "purge", below(index));
         await deleteRange(session, call, "purge", below(pokeIndex(ownerId)));
         await session.write(call, "owner", [
           { key: ownerKey(ownerId), value: null },
@@ -150,10 +154,12 @@ export function kvOwners(
 
     ownedBy(ownerId: string, limit: number, options?: OwnedOptions): Promise<readonly string[]> {
       return run("ownedBy", ownerId, options, async (call) => {
-        const { start, end } = below(ownedIndex(ownerId));
-        // The first key behind a text is that text with a NUL, which no run id holds.
-        const after = options?.after === undefined ? start : [...start, `${options.after}\0`];
-        const entries = await session.list(call, { start: after, end }, limit);
+        const all = owned(ownerId).map(below).map(({ start, end }) => ({
+          // The first key behind a text is that text with a NUL, which no run id holds.
+          start: options?.after === undefined ? start : [...start, `${options.after}\0`],
+          end,
+        }));
+        const entries = await new MergedRanges(session, call, all, { parts: 1 }).take(limit);
         return entries.map(({ key }) => String(key.at(-1)));
       });
     },

@@ -56,8 +56,8 @@ export function planAppend(
   const fixed = [
     head,
     ...(index?.catalog === undefined ? [] : catalogWrites(epoch, index.catalog)),
-    ...(index?.owned === undefined ? [] : ownedWrites(runId, index.owned)),
-    ...(index?.wake === undefined ? [] : wakeWrites(runId, index.wake, mailbox)),
+    ...(index?.owned === undefined ? [] : ownedWrites(runId, epoch, index.owned)),
+    ...(index?.wake === undefined ? [] : wakeWrites(runId, epoch, index.wake, mailbox)),
     ...(cells === undefined ? [] : cellWrites(cells, appendId)),
   ];
   return plan(runId, epoch, newBlob, mailbox?.value.length, (packer, blob) => {
@@ -80,7 +80,7 @@ export function planAppend(
 
 export function planPost(runId: string, epoch: string, entry: PostEntry, newBlob: () => string): Plan {
   const fixed = [
-    ...(entry.wake === undefined ? [] : wakeWrites(runId, entry.wake, entry.mailbox)),
+    ...(entry.wake === undefined ? [] : wakeWrites(runId, epoch, entry.wake, entry.mailbox)),
     ...(entry.poke === undefined ? [] : [mark([...pokeIndex(entry.poke), runId])]),
     ...(entry.cells === undefined ? [] : cellWrites(entry.cells, entry.postId)),
   ];

@@ -2,6 +2,7 @@ import type { WakeRow } from "../store.ts";
 import { unpack } from "./blob.ts";
 import { catalogKeysOf } from "./catalog.ts";
 import type { Key } from "./driver.ts";
+import { isEarlier } from "./epoch.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
 import {
   below,
@@ -50,12 +51,13 @@ export async function purge(
         ...[mailboxKey, wakeOfKey, cutKey].map((key) => key(runId)),
         ...await catalogKeysOf(session, call, runId, head.position.epoch),
       ];
+      const isOld = isEarlier(head.position.epoch);
       const due = dueOf(mailbox);
-      if (typeof due === "number") keys.push(wakeKey({ due, runId }));
+      if (typeof due === "number") keys.push(wakeKey({ due, runId }, isOld));
       if (wake!.versionstamp !== null) {
-        keys.push(wakeKey(storedRow<WakeRow>(unframe(wake!.value, "a wake").meta, "a wake")));
+        keys.push(wakeKey(storedRow<WakeRow>(unframe(wake!.value, "a wake").meta, "a wake"), isOld));
       }
-      if (head.owner !== null) keys.push([...ownedIndex(head.owner), runId]);
+      if (head.owner !== null) keys.push([...ownedIndex(head.owner, isOld), runId]);
       return {
         checks: [
           { key: headKey(runId), versionstamp: head.stamp },
@@ -126,8 +128,8 @@ async function purgeRows(session: Session, call: Call, runId: string, note: Chec
   for (;;) {
     const entries = await session.list(call, range, WAITS_AT_ONCE);
     const keys = entries.flatMap((entry) => {
-      const { row } = storedWait(unpack(entry, "the row of a wait"));
-      return [waitKey(runId, row.waitId), ...inboxKeys({ ...row, runId })];
+      const { row, epoch } = storedWait(unpack(entry, "the row of a wait"));
+      return [waitKey(runId, row.waitId), ...inboxKeys({ ...row, runId }, isEarlier(epoch))];
     });
     if (keys.length === 0) break;
     if (!await session.writeWhile(call, "purge", note, keys.map(drop))) return false;

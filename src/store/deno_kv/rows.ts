@@ -1,6 +1,7 @@
 import type { ClosedWait, IndexChanges, MailboxWrite, WaitRow } from "../store.ts";
 import type { Packed, Packer } from "./blob.ts";
 import type { Key } from "./driver.ts";
+import { isEarlier } from "./epoch.ts";
 import { corrupt, frame } from "./frame.ts";
 import { inboxKeys, ownedIndex, waitKey, wakeKey, wakeOfKey } from "./keys.ts";
 import { placeOf } from "./mailboxes.ts";
@@ -16,10 +17,15 @@ export function mark(key: Key): Write {
 }
 
 /** The writes that move a run from one owner to another. */
-export function ownedWrites(runId: string, { from, to }: NonNullable<IndexChanges["owned"]>): Write[] {
+export function ownedWrites(
+  runId: string,
+  epoch: string,
+  { from, to }: NonNullable<IndexChanges["owned"]>,
+): Write[] {
   if (from === to) return [];
-  const writes = from === undefined ? [] : [drop([...ownedIndex(from), runId])];
-  return to === undefined ? writes : [...writes, mark([...ownedIndex(to), runId])];
+  const keyOf = (ownerId: string) => [...ownedIndex(ownerId, isEarlier(epoch)), runId];
+  const writes = from === undefined ? [] : [drop(keyOf(from))];
+  return to === undefined ? writes : [...writes, mark(keyOf(to))];
 }
 
 /** The writes that open and close waits. */
@@ -33,11 +39,13 @@ export function waitWrites(
   for (const row of opened) {
     const { body, ...rest } = row;
     writes.push(packer.pack(waitKey(row.runId, row.waitId), `w${row.waitId}`, ["open", epoch, rest], body));
-    for (const key of inboxKeys(row)) writes.push({ key, value: frame([row.graphId, row.name]) });
+    for (const key of inboxKeys(row, isEarlier(epoch))) {
+      writes.push({ key, value: frame([row.graphId, row.name]) });
+    }
   }
   for (const wait of closed) {
     writes.push({ key: waitKey(wait.runId, wait.waitId), value: frame([0, "closed", epoch, wait]) });
-    for (const key of inboxKeys(wait)) writes.push(drop(key));
+    for (const key of inboxKeys(wait, isEarlier(epoch))) writes.push(drop(key));
   }
   return writes;
 }
@@ -48,12 +56,13 @@ export function waitWrites(
  */
 export function wakeWrites(
   runId: string,
+  epoch: string,
   { from, to }: NonNullable<IndexChanges["wake"]>,
   mailbox: MailboxWrite | undefined,
 ): Write[] {
   const writes: Write[] = [];
-  if (from !== undefined && from.due !== to?.due) writes.push(drop(wakeKey(from)));
-  if (to !== undefined) writes.push({ key: wakeKey(to), value: frame([to]) });
+  if (from !== undefined && from.due !== to?.due) writes.push(drop(wakeKey(from, isEarlier(epoch))));
+  if (to !== undefined) writes.push({ key: wakeKey(to, isEarlier(epoch)), value: frame([to]) });
   if (mailbox === undefined) {
     writes.push(to === undefined ? drop(wakeOfKey(runId)) : { key: wakeOfKey(runId), value: frame([to]) });
   } else if (mailbox.version !== null && placeOf(mailbox.version)?.due === undefined) {
