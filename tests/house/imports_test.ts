@@ -76,12 +76,13 @@ test("no circle among the rooms of src", () => {
   assert.equal(findCircle(between), undefined);
 });
 
-test("hono is imported in http only, the driver in the Deno KV adapter only, OpenTelemetry in telemetry only, what a terminal needs in cli only", () => {
+test("hono is imported in http only, each driver in its adapter only, OpenTelemetry in telemetry only, what a terminal needs in cli only", () => {
   const home: Readonly<Record<string, string>> = {
     hono: "src/http/",
     "@hono": "src/http/",
     "eventsource-parser": "src/http/",
     "@deno/kv": "src/store/deno_kv/",
+    pg: "src/store/postgres/",
     "@opentelemetry": "src/telemetry/",
     commander: "src/cli/",
     "cli-table3": "src/cli/",

@@ -85,11 +85,18 @@ test("both export maps have the same entries and lead to the same sources", () =
   );
 });
 
+/** What the product imports: its dependencies, and the drivers that whoever needs one installs beside it. */
+function packagesOfProduct(): Json {
+  const { dependencies, peerDependencies } = readJson("package.json");
+  const { tsx: _runsTypeScript, ...drivers } = peerDependencies as Json;
+  return { ...dependencies as Json, ...drivers };
+}
+
 test("deno.json maps every entry to the name that users import, and every dependency to that of package.json", () => {
   const entries = Object.entries(denoExports).map((
     [entry, source],
   ) => [entry.replace(/^\./, "superstep"), source]);
-  const dependencies = Object.entries(readJson("package.json").dependencies as Json)
+  const dependencies = Object.entries(packagesOfProduct())
     .map(([name, range]) => [name, `npm:${name}@${range}`]);
   assert.deepEqual(readJson("deno.json").imports, Object.fromEntries([...entries, ...dependencies]));
 });
@@ -98,7 +105,7 @@ test("every package that the product imports is a dependency, and every dependen
   const imported = sourceFiles("mod.ts", "src", "tasks").flatMap(importsOf)
     .filter(({ to, relative }) => !relative && !to.startsWith("node:"))
     .map(({ to }) => /^(@[^/]+\/)?[^/]+/.exec(to)![0]);
-  const dependencies = Object.keys(readJson("package.json").dependencies as Json);
+  const dependencies = Object.keys(packagesOfProduct());
   assert.deepEqual([...new Set(imported)].sort(), dependencies.sort());
 });
 
