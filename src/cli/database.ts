@@ -6,6 +6,7 @@ import type { Store } from "../store/store.ts";
 import { fileFault } from "./input.ts";
 import { UsageError } from "./faults.ts";
 import { quoted } from "./format.ts";
+import { isServer, openServer, shownDatabase } from "./remote.ts";
 
 /** Where runs are kept unless `--db` says otherwise. */
 export const DEFAULT_DB = "./superstep.db";
@@ -18,25 +19,29 @@ const KV_TABLE = "migration_state";
 const HEAD_BYTES = 64 * 1024;
 
 /**
- * Opens the file that runs are kept in and closes it again. A file of another kind is refused before the driver, which
- * would write its tables into it, gets to see it.
+ * Opens the file or the database that runs are kept in and closes it again. A file of another kind is refused before the
+ * driver, which would write its tables into it, gets to see it.
  *
- * @param options `create`: whether a missing file is made, or a fault
+ * @param options `create`: whether a missing file is made, and missing tables of a database, or a fault
  */
 export async function withDatabase<T>(
   path: string,
   options: { readonly create: boolean },
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
-  await checkFile(path, options.create);
   const keys = keysOf(process.env["SUPERSTEP_KEYS"]);
-  const file = await denoKv(path, { lockDeadline: LOCK_DEADLINE_MS });
-  const store = keys === undefined ? file : encrypted(file, keys);
+  const plain = await (isServer(path) ? openServer(path, options.create) : openFile(path, options.create));
+  const store = keys === undefined ? plain : encrypted(plain, keys);
   try {
     return await use(store);
   } finally {
     await store.close();
   }
+}
+
+async function openFile(path: string, create: boolean): Promise<Store> {
+  await checkFile(path, create);
+  return await denoKv(path, { lockDeadline: LOCK_DEADLINE_MS });
 }
 
 /** The keys of an encrypted file, such as `2026-12=…,2026-06=…` with the base64 of each; the first one is current. */
@@ -52,7 +57,7 @@ function keysOf(given: string | undefined): EncryptedOptions | undefined {
 
 /** `--db …` for a command to be typed, unless it is the default. */
 export function dbArgument(path: string): string {
-  return path === DEFAULT_DB ? "" : ` --db ${quoted(path)}`;
+  return path === DEFAULT_DB ? "" : ` --db ${quoted(shownDatabase(path))}`;
 }
 
 async function checkFile(path: string, create: boolean): Promise<void> {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The command line: `superstep run | resume | answer | waits | list | get | history | graph | cancel | fork | update | purge |
- * retain | serve`.
+ * retain | serve | schema`.
  *
  * @module
  */

@@ -10,7 +10,11 @@ export const ADOPT = "take over runs of an older version that fit this code, see
 
 /** `--db`, `--json`, `--debug`: what every command that reads a database has. */
 export function addDatabase(command: Command): Command {
-  return addOutput(command.option("--db <file>", "the Deno KV file that holds the runs", DEFAULT_DB));
+  return addOutput(command.option(
+    "--db <file or url>",
+    "where the runs are: a Deno KV file, or a database such as postgres://user@host/app",
+    DEFAULT_DB,
+  ));
 }
 
 /** `--json` and `--debug`. */

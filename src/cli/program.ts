@@ -14,6 +14,7 @@ import { addResume } from "./commands/resume.ts";
 import { addRetain } from "./commands/retain.ts";
 import { addRun } from "./commands/run.ts";
 import { addSchedules } from "./commands/schedules.ts";
+import { addSchema } from "./commands/schema.ts";
 import { addServe } from "./commands/serve.ts";
 import { addUpdate } from "./commands/update.ts";
 import { addVersions } from "./commands/versions.ts";
@@ -25,6 +26,7 @@ import { faultOf, StoppedError, UsageError } from "./faults.ts";
 import type { Io } from "./io.ts";
 import { programName } from "./next.ts";
 import { jsonText } from "./printable.ts";
+import { shownDatabase } from "./remote.ts";
 
 const CODES = `
 Exit codes: 0 completed or done, 2 awaiting or sleeping, 3 errored or halted, 4 cancelled, 1 a fault of usage or of the
@@ -54,6 +56,7 @@ const COMMANDS = [
   addVersions,
   addMigrate,
   addSchedules,
+  addSchema,
 ];
 
 /** Runs the command line and answers the exit code. */
@@ -109,7 +112,7 @@ function usageFault(program: Command, error: CommanderError, argv: readonly stri
 
 function tell(cli: Cli, error: unknown, argv: readonly string[]): void {
   if (error instanceof StoppedError) return cli.note(error.message);
-  const fault = faultOf(error, valueOf(argv, "--db") ?? DEFAULT_DB);
+  const fault = faultOf(error, shownDatabase(valueOf(argv, "--db") ?? DEFAULT_DB));
   if (argv.includes("--json")) {
     const { code, message, details, fields } = fault;
     const more = details.length > 0 ? { details } : {};

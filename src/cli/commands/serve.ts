@@ -13,6 +13,7 @@ import { EXIT } from "../exit.ts";
 import { timeOfDay } from "../format.ts";
 import { addDatabase, ADOPT, duration, port, SOURCES, wholeNumber } from "../options.ts";
 import { jsonText, line } from "../printable.ts";
+import { shownDatabase } from "../remote.ts";
 import { statusText } from "../report.ts";
 import { Workflows } from "../sources.ts";
 import { captureConsole } from "../work.ts";
@@ -90,7 +91,7 @@ async function serveSources(
         void worker.stop();
       });
       cli.note(
-        `serving ${servedText(served)} from ${line(options.db)}${
+        `serving ${servedText(served)} from ${line(shownDatabase(options.db))}${
           http.url === undefined ? "" : ` at ${http.url}, for people at ${http.url}/ui`
         }; stop with Ctrl-C`,
       );
