@@ -1,4 +1,5 @@
 import { withActivity } from "../engine/activity.ts";
+import { withAnswerable } from "../engine/change/answerable.ts";
 import { CheckpointLog, type Cursor } from "../checkpoint/log.ts";
 import { CheckpointNotFoundError } from "../errors.ts";
 import { type InboxEntry, inboxOf } from "../engine/history.ts";
@@ -49,16 +50,20 @@ interface OpenWaitsQuery {
   /** Only those of these graphs. */
   readonly graphs?: readonly string[] | undefined;
   readonly limit?: number;
+  /** Whether a version of a graph is at hand; waits that cannot be answered without it are marked. */
+  readonly has?: (graphId: string, graphVersion: string) => boolean;
 }
 
 /** Open waits, oldest first. */
 export function openWaits(store: Store, query: OpenWaitsQuery): AsyncGenerator<InboxEntry> {
-  const { run, name, graphs, limit = Infinity } = query;
+  const { run, name, graphs, limit = Infinity, has = () => true } = query;
   const runId = run === undefined ? undefined : checkedRunId(run, "waits");
   const fixed = defined({ runId, name, graphId: graphs?.length === 1 ? graphs[0] : undefined, limit: PAGE });
   return rowsOf(
-    async (start) =>
-      await withActivity(store, inboxOf(await store.waits({ ...fixed, ...start })), systemRuntime.now()),
+    async (start) => {
+      const page = inboxOf(await store.waits({ ...fixed, ...start }));
+      return await withAnswerable(store, await withActivity(store, page, systemRuntime.now()), has);
+    },
     (row) => graphs?.includes(row.graphId) ?? true,
     limit,
   );

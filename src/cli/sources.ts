@@ -142,6 +142,11 @@ export class Workflows {
     }
   }
 
+  /** Whether one of them is of that version. */
+  has(graphId: string, graphVersion: string): boolean {
+    return this.all.some(({ graph }) => graph.id === graphId && graph.version === graphVersion);
+  }
+
   /** The ids of the workflows, each once. */
   get ids(): readonly string[] {
     return [...new Set(this.all.map((workflow) => workflow.id))];
@@ -163,8 +168,15 @@ export async function graphIds(
   sources: readonly string[],
   workflow: string | undefined,
 ): Promise<readonly string[] | undefined> {
-  if (sources.length === 0) return workflow === undefined ? undefined : [workflow];
-  const workflows = await Workflows.load(sources);
+  return idsOf(sources.length === 0 ? undefined : await Workflows.load(sources), workflow);
+}
+
+/** As {@link graphIds}, of sources that were loaded. */
+export function idsOf(
+  workflows: Workflows | undefined,
+  workflow: string | undefined,
+): readonly string[] | undefined {
+  if (workflows === undefined) return workflow === undefined ? undefined : [workflow];
   return workflow === undefined ? workflows.ids : [workflows.pick(workflow).id];
 }
 

@@ -77,6 +77,8 @@ export interface InboxEntry {
   readonly schema?: unknown;
   /** Why info, kind and schema are not shown: what is stored of the wait is damaged, or its key is not there. */
   readonly unreadable?: string;
+  /** Why it cannot be answered here: its run needs other code, and nothing that is stored can judge an answer. */
+  readonly unanswerable?: string;
   /** What becomes of its run: it waits, or is at work beside, or goes on with another answer, or nobody serves it. */
   readonly activity?: "queued" | "working" | "waiting" | "stranded";
 }

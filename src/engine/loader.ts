@@ -78,7 +78,8 @@ export class Loader<S> {
     if (run.graphVersion === graph.version) return this.#judged(cursor);
     const found = crossing(this.#deps, cursor, await formOf(log, run));
     if ("refusal" in found) {
-      throw new GraphVersionMismatchError(runId, graph.version, run.graphVersion, found.refusal);
+      const { refusal, thrown } = found;
+      throw new GraphVersionMismatchError(runId, graph.version, run.graphVersion, refusal, thrown);
     }
     const { checkpoint, state } = found;
     validateCheckpoint(graph, checkpoint);

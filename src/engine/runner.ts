@@ -11,6 +11,7 @@ import type { WaitDefinition } from "../model/wait.ts";
 import type { Page, Store, WaitQuery } from "../store/store.ts";
 import { Activities, listRuns, type RunQuery, type RunRow, withActivity } from "./activity.ts";
 import { Answering } from "./answering.ts";
+import { withAnswerable } from "./change/answerable.ts";
 import { knownCodeOf } from "./change/called_runs.ts";
 import { takingOver, tookOver } from "./change/take_over.ts";
 import { verdictOf } from "./change/judge.ts";
@@ -344,7 +345,8 @@ export class Runner<S, I = unknown> {
     checkedQuery("waits", query);
     const { graph, runtime } = this.#deps;
     const page = await this.#store.waits({ ...query, graphId: graph.id });
-    return await withActivity(this.#store, inboxOf(page), runtime.now());
+    const rows = await withActivity(this.#store, inboxOf(page), runtime.now());
+    return await withAnswerable(this.#store, rows, (_, version) => version === graph.version);
   }
 
   /** The workers of the store, of whatever graphs, the oldest first. */
@@ -362,10 +364,8 @@ export class Runner<S, I = unknown> {
   }
 
   /**
-   * Tells what would become of an open run under this code: it loads, fits, migrates, or is refused, and why. Schemas,
-   * migrations and selectors run on copies, and nothing is written.
-   *
-   * @throws {ResumeTerminalError} it is over
+   * Tells what would become of an open run under this code: it loads, fits, migrates, or is refused, and why. Nothing is
+   * written; schemas, migrations and selectors run on copies.
    */
   async tryAdopt(runId: string): Promise<AdoptVerdict> {
     return await verdictOf(this.#deps, this.#loader, checkedRunId(runId, "tryAdopt"));

@@ -157,19 +157,20 @@ export class GraphVersionMismatchError extends SuperstepError {
   override readonly code = "GRAPH_VERSION_MISMATCH";
   /**
    * `expected`: the version of the code; `actual`: that of `runId`; `fields.difference` names what differs
-   * first.
+   * first, and `thrown` says what user code threw over it.
    */
   constructor(
     readonly runId: string,
     readonly expected: string,
     readonly actual: string,
     difference: string,
+    thrown?: string,
   ) {
     super(
       `superstep: run ${runId} was begun under version ${short(actual)} of its graph, the code has ${
         short(expected)
       }: ` +
-        `${difference}; ` +
+        `${difference}${thrown === undefined ? "" : `: ${thrown}`}; ` +
         `resume it with the code it was begun with`,
       { runId, expected, actual, difference },
     );

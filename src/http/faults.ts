@@ -46,7 +46,6 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   BODY_BROKEN: meaning(400, "the body broke off"),
   BODY_TIMEOUT: meaning(408, "the body did not come in time", { retryable: true }),
   UNSUPPORTED_MEDIA_TYPE: meaning(415, "send a body of type application/json, as it is"),
-  VERSION_REQUIRED: meaning(400, "several versions of the graph are served; name one in version"),
   GRAPH_NOT_SERVED: meaning(404, "the graph, or that version of it, is not served here"),
   TOO_MANY_STREAMS: meaning(503, "too many event streams are open", { retryable: true }),
   INTERNAL,
@@ -68,7 +67,10 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   RUN_CANCELLED: ENDED,
   RUN_DEADLINE: ENDED,
   GRAPH_MISMATCH: meaning(409, "the run is of another graph"),
-  GRAPH_VERSION_MISMATCH: meaning(409, "the run is of a version of its graph that is not served here"),
+  GRAPH_VERSION_MISMATCH: meaning(
+    409,
+    "the run is of a version of its graph that is not served here, and cannot go on with one that is",
+  ),
   OWNERSHIP_LOST: meaning(503, "another process took the run over", { retryable: true }),
   RUN_ABORTED: meaning(503, "the server stops; the run goes on elsewhere", { retryable: true }),
   STORE: meaning(503, "the store does not answer", { retryable: true }),
@@ -176,7 +178,9 @@ function detailsOf(
   fault: SuperstepError,
   { explains = false }: Meaning,
 ): Omit<ErrorBody["error"], "code" | "message" | "retryable"> {
-  const { first, issues, reason, revision, waits } = fault.fields as Readonly<Record<string, unknown>>;
+  const { difference, first, issues, reason, revision, waits } = fault.fields as Readonly<
+    Record<string, unknown>
+  >;
   const isAnswer = fault.code === "ANSWER";
   return {
     ...(Array.isArray(issues)
@@ -184,6 +188,9 @@ function detailsOf(
         issues: issues.map(({ path, message }: Issue) => ({ path: String(path), message: String(message) })),
       }
       // Code of the workflow may have thrown what it is caused by, which may be about what the caller must not see.
+      : fault.code === "GRAPH_VERSION_MISMATCH" && typeof difference === "string"
+      // What user code threw over it is not in that.
+      ? { issues: [{ path: "", message: difference }] }
       : explains && fault.cause === undefined
       ? { issues: [{ path: pathOf(fault), message: reasonOf(fault) }] }
       : {}),

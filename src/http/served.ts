@@ -1,18 +1,18 @@
 import { type HistoryEntry, type HistoryQuery, type InboxEntry, inboxOf } from "../engine/history.ts";
 import { type ListQuery, listRuns, type RunRow, withActivity } from "../engine/activity.ts";
+import { withAnswerable } from "../engine/change/answerable.ts";
 import type { FollowOptions } from "../engine/follow.ts";
 import type { ForkOptions } from "../engine/operations/fork.ts";
 import type { StateEdit } from "../engine/operations/edit.ts";
 import type { Cancellation } from "../engine/operations/cancel.ts";
 import type { ResumeOptions, SubmitOptions } from "../engine/options.ts";
 import type { Submitted } from "../engine/starts.ts";
-import { type WorkerRow, workersOf } from "../engine/workers.ts";
+import { userVersion, type WorkerRow, workersOf } from "../engine/workers.ts";
 import type { RunView } from "../engine/result.ts";
 import {
   BuildError,
   CheckpointNotFoundError,
   DuplicateRegistrationError,
-  GraphVersionMismatchError,
   isSuperstepError,
 } from "../errors.ts";
 import type { Topology } from "../graph/mod.ts";
@@ -84,11 +84,11 @@ export class Served {
     this.#versions.set(id, versions.set(version, runner));
   }
 
-  /** Every graph with its versions, both in ascending order. */
+  /** Every graph in ascending order with its versions, the newest last. */
   get graphs(): readonly { readonly graphId: string; readonly versions: readonly string[] }[] {
     return [...this.#versions].map(([graphId, versions]) => ({
       graphId,
-      versions: [...versions.keys()].sort(compareIds),
+      versions: [...versions.keys()].sort(byAge),
     })).sort((a, b) => compareIds(a.graphId, b.graphId));
   }
 
@@ -96,36 +96,27 @@ export class Served {
     return this.#versions.has(graphId);
   }
 
-  /** The runner of a version of a graph, or of its only one. */
+  /** The runner of a version of a graph, or of its newest one. */
   resolve(graphId: string, version: string | undefined): HttpRunner {
     const versions = this.#versions.get(graphId);
     if (versions === undefined) throw new HttpFault("GRAPH_NOT_SERVED");
-    if (version === undefined) {
-      if (versions.size > 1) throw new HttpFault("VERSION_REQUIRED");
-      return [...versions.values()][0]!;
-    }
+    if (version === undefined) return newestOf(versions);
     const runner = versions.get(version);
     if (runner === undefined) throw new HttpFault("GRAPH_NOT_SERVED");
     return runner;
   }
 
-  /** A run with the runner of its version; of another version of its graph, when that will do. */
-  async find(runId: string, options: { readonly anyVersion?: boolean } = {}): Promise<FoundRun> {
+  /**
+   * A run with the runner of its version; where that is not served, with the newest one, which may take the run over, and
+   * says itself what keeps it from what it is asked for.
+   */
+  async find(runId: string): Promise<FoundRun> {
     const [anyone] = [...this.#versions.values()].flatMap((versions) => [...versions.values()]);
     if (anyone === undefined) throw new CheckpointNotFoundError(runId);
     const run = await anyone.status(runId);
     const versions = this.#versions.get(run.graphId);
     if (versions === undefined) throw new CheckpointNotFoundError(runId);
-    const runner = versions.get(run.graphVersion);
-    if (runner !== undefined) return { run, runner };
-    const [other] = versions.values();
-    if (options.anyVersion === true) return { run, runner: other! };
-    throw new GraphVersionMismatchError(
-      runId,
-      other!.graph.version,
-      run.graphVersion,
-      "it is not served here",
-    );
+    return { run, runner: versions.get(run.graphVersion) ?? newestOf(versions) };
   }
 
   /** A page of runs. */
@@ -142,8 +133,7 @@ export class Served {
 
   /** A page of open waits. */
   async waits(query: WaitQuery, now: number): Promise<Page<InboxEntry>> {
-    const page = inboxOf(await this.#page(query, (page) => this.#lightWaits(page)));
-    return await withActivity(this.store, page, now);
+    return await this.#marked(inboxOf(await this.#page(query, (page) => this.#lightWaits(page))), now);
   }
 
   /** The page of one open wait; empty when it is not open, or not among those asked for. */
@@ -158,7 +148,13 @@ export class Served {
     const isAsked = open !== null && this.serves(open.graphId) &&
       (graphId ?? open.graphId) === open.graphId &&
       (name ?? open.name) === open.name;
-    return await withActivity(this.store, inboxOf({ rows: isAsked ? [open] : [] }), now);
+    return await this.#marked(inboxOf({ rows: isAsked ? [open] : [] }), now);
+  }
+
+  /** Waits with what becomes of their runs, and which of them cannot be answered here. */
+  async #marked(page: Page<InboxEntry>, now: number): Promise<Page<InboxEntry>> {
+    const has = (graphId: string, version: string) => this.#versions.get(graphId)?.has(version) === true;
+    return await withAnswerable(this.store, await withActivity(this.store, page, now), has);
   }
 
   /** Waits that tell much make a short page: few are read at first, and no more when there is enough of them. */
@@ -211,6 +207,15 @@ export class Served {
       });
     }
   }
+}
+
+/** The versions of a graph, those of the highest user version last. */
+function byAge(a: string, b: string): number {
+  return userVersion(a) - userVersion(b) || compareIds(a, b);
+}
+
+function newestOf(versions: ReadonlyMap<string, HttpRunner>): HttpRunner {
+  return versions.get([...versions.keys()].sort(byAge).at(-1)!)!;
 }
 
 /** A page of waits ends with those that come to more than this. */

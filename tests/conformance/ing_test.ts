@@ -36,11 +36,11 @@ test("a run is taken in with 202 and its version, completes by itself, and shows
   assert.deepEqual(done.body.state, { n: 7, out: 7 });
 });
 
-test("of several versions one must be named, and it must be served (ING-03, ING-04, ING-06)", async () => {
+test("of several versions one may be named, which must be served, and else the newest is meant (V5, ING-04, ING-06)", async () => {
   await using s = await site([approval(1), approval(2)], { work: false });
   const input = { input: { question: "?" } };
-  const unnamed = await s.post<Fault>("/v1/graphs/approval/runs", input);
-  assert.deepEqual([unnamed.status, unnamed.body.error.code], [400, "VERSION_REQUIRED"]);
+  const unnamed = await s.post("/v1/graphs/approval/runs", input);
+  assert.deepEqual([unnamed.status, unnamed.body.graphVersion], [202, s.runners[1]!.graph.version]);
   for (const { graph: { version } } of s.runners) {
     const named = await s.post(`/v1/graphs/approval/runs?version=${version}`, input);
     assert.deepEqual([named.status, named.body.graphVersion], [202, version]);
@@ -177,8 +177,9 @@ test("a run that is over is not resumed, and nothing runs (ING-18)", async () =>
 
 test("of a version that is not served a run is neither resumed nor shown, and the answer says which it needs (ING-19, ING-20)", async () => {
   const store = memoryStore();
-  await using old = await site([approval(1)], { store, work: false });
+  await using old = await site([approval(1)], { store });
   const runId = await started(old, "/v1/graphs/approval/runs", { input: { question: "?" } });
+  await inStatus(old, runId, "interrupted");
   await using s = await site([approval(2)], { store, work: false });
   for (
     const answered of [
@@ -188,6 +189,7 @@ test("of a version that is not served a run is neither resumed nor shown, and th
   ) {
     assert.deepEqual([answered.status, answered.body.error.code], [409, "GRAPH_VERSION_MISMATCH"]);
     assert.equal(answered.headers.get("X-Graph-Version"), old.runners[0]!.graph.version);
+    assert.match(answered.body.error.issues![0]!.message, /only the version number .* differs/);
   }
 });
 

@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as errors from "../../src/errors.ts";
-import { AnswerError, isSuperstepError, type SuperstepError } from "../../src/errors.ts";
+import {
+  AnswerError,
+  GraphVersionMismatchError,
+  isSuperstepError,
+  type SuperstepError,
+} from "../../src/errors.ts";
 import { answerTo, badRequest, HttpFault, isKnownCode } from "../../src/http/faults.ts";
 
 /** One of every error class, made with arguments that hold a secret wherever they can. */
@@ -72,7 +77,7 @@ const STATUSES: Readonly<Record<string, readonly [status: number, retryable?: bo
 };
 
 /** Those whose own text is about nothing but what the caller has sent. */
-const EXPLAIN = ["ARGUMENT", "REDUCER", "SERIALIZATION", "STATE_SIZE"];
+const EXPLAIN = ["ARGUMENT", "GRAPH_VERSION_MISMATCH", "REDUCER", "SERIALIZATION", "STATE_SIZE"];
 
 test("every error of the engine has a status, and the table names no other (W2)", () => {
   const codes = [...new Set(every.map(({ code }) => code))].sort();
@@ -91,6 +96,14 @@ for (const error of every) {
     assert.equal(JSON.stringify(answer.body).includes(SECRET), EXPLAIN.includes(error.code));
   });
 }
+
+test("a run that no version served goes on with is refused with the first thing that does not fit, and nothing that user code threw (V2, W2)", () => {
+  const { status, body } = answerTo(
+    new GraphVersionMismatchError("r", "a:2", "a:1", "vertex x is gone", SECRET),
+  );
+  assert.deepEqual([status, body.error.issues], [409, [{ path: "", message: "vertex x is gone" }]]);
+  assert.ok(!JSON.stringify(body).includes(SECRET));
+});
 
 test("a refused answer has the status of the reason, which it names (W2)", () => {
   const statuses = {

@@ -58,7 +58,8 @@ async function answer(cli: Cli, given: readonly string[], options: AnswerOptions
   await withDatabase(db, { create: false }, async (store) => {
     const prompter = asking ? await terminalPrompter(cli.io) : undefined;
     const next = nextCommands(cli.io.env, sources, db);
-    const wait = await find(store, { ids, graphs, prompter, db, next });
+    const has = workflows.has.bind(workflows);
+    const wait = await find(store, { ids, graphs, prompter, db, next, has });
     const runner = workflows.runner(workflows.ofRun(await runRecord(store, wait.runId)), store, cli);
     if (prompter === undefined) await runner.answer(wait.runId, wait.waitId, value);
     else await ask(cli, runner, wait, prompter);
@@ -84,13 +85,14 @@ interface Search {
   readonly prompter: Prompter | undefined;
   readonly db: string;
   readonly next: NextCommands;
+  readonly has: (graphId: string, graphVersion: string) => boolean;
 }
 
 /** A wait to be answered: an open one, or one that was named with its run and may tell itself why it is not open. */
 type Found = Pick<InboxEntry, "waitId" | "runId" | "graphId"> & Partial<InboxEntry>;
 
 async function find(store: Store, search: Search): Promise<Found> {
-  const { ids, graphs, prompter, db, next } = search;
+  const { ids, graphs, prompter, db, next, has } = search;
   const found: InboxEntry[] = [];
   const [first, second] = ids;
   const run = first !== undefined && await isRun(store, first)
@@ -99,7 +101,7 @@ async function find(store: Store, search: Search): Promise<Found> {
     ? second
     : undefined;
   const wait = ids.find((id) => id !== run);
-  const rows = openWaits(store, { ...(run === undefined ? { graphs } : { run }) });
+  const rows = openWaits(store, { has, ...(run === undefined ? { graphs } : { run }) });
   for await (const row of rows) if (wait === undefined || row.waitId === wait) found.push(row);
   const [only, ...more] = found;
   if (only !== undefined && more.length === 0) return only;
@@ -146,7 +148,10 @@ async function chosen(
 
 async function ask(cli: Cli, runner: Runner<unknown>, wait: Found, prompter: Prompter): Promise<void> {
   const { bold, dim, red } = cli.noteColours;
-  const { runId, waitId, name = waitId } = wait;
+  const { runId, waitId, name = waitId, unanswerable } = wait;
+  if (unanswerable !== undefined) {
+    throw new UsageError(`wait ${name} of run ${runId} cannot be answered: ${unanswerable}`);
+  }
   cli.note(
     `${bold(line(name))} ${
       dim(`of ${line(nameOf({ vertexId: wait.vertexId ?? "", ...wait }))}, run ${runId}`)

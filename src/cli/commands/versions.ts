@@ -58,7 +58,7 @@ async function versions(
         runs: [],
         servedBy: namesOf(workers, graphId, graphVersion),
         ...(workflows === undefined ? {} : {
-          isHere: workflows.all.some(({ graph }) => graph.id === graphId && graph.version === graphVersion),
+          isHere: workflows.has(graphId, graphVersion),
         }),
       };
       found.set(key, known);

@@ -8,7 +8,7 @@ import { jsonText, line } from "../printable.ts";
 import { nameOf } from "../progress/plain.ts";
 import { openWaits } from "../reading.ts";
 import { infoText } from "../report.ts";
-import { graphIds } from "../sources.ts";
+import { idsOf, Workflows } from "../sources.ts";
 import { printTable } from "../table.ts";
 
 interface WaitsOptions extends CommonOptions {
@@ -22,7 +22,7 @@ interface WaitsOptions extends CommonOptions {
 /** `superstep waits`. */
 export function addWaits(program: Command, cli: Cli): void {
   const command = program.command("waits")
-    .description("list open waits, oldest first")
+    .description("list open waits, oldest first; with sources, which of them cannot be answered there")
     .argument("[sources...]", `only waits of the workflows in these ${SOURCES}`)
     .option("-w, --workflow <id>", "only waits of this workflow")
     .option("--run <id>", "only waits of this run")
@@ -34,9 +34,11 @@ export function addWaits(program: Command, cli: Cli): void {
 }
 
 async function waits(cli: Cli, sources: readonly string[], options: WaitsOptions): Promise<void> {
-  const graphs = await graphIds(sources, options.workflow);
+  const workflows = sources.length === 0 ? undefined : await Workflows.load(sources);
+  const graphs = idsOf(workflows, options.workflow);
+  const has = workflows === undefined ? {} : { has: workflows.has.bind(workflows) };
   await withDatabase(options.db, { create: false }, async (store) => {
-    const rows = openWaits(store, { ...options, graphs });
+    const rows = openWaits(store, { ...options, graphs, ...has });
     if (options.json === true) {
       for await (const row of rows) cli.print(jsonText(row));
       return;
@@ -66,6 +68,8 @@ function cells(row: InboxEntry): string[] {
     line(row.graphId),
     dateTime(row.openedAt),
     row.deadline === undefined ? "" : dateTime(row.deadline),
-    infoText(row.info),
+    row.unanswerable === undefined
+      ? infoText(row.info)
+      : line(`cannot be answered here: ${row.unanswerable}`),
   ];
 }

@@ -7,7 +7,7 @@ import type { Checkpoint } from "../../model/checkpoint.ts";
 import type { CompiledGraph, CompiledMigration } from "../../model/definition.ts";
 import type { StateRules } from "../fold.ts";
 import { userVersion } from "../workers.ts";
-import { lostInput, misfit, otherItems } from "./fit.ts";
+import { lostInput, misfit, otherItems, type Refusal } from "./fit.ts";
 import { lostByNames, migratedState } from "./migrate.ts";
 
 /** A run as the code of another version goes on with it. */
@@ -24,12 +24,6 @@ export interface Destination<S> {
   readonly rules: StateRules<S>;
   /** Whether it takes over runs of other versions that fit. */
   readonly adopts: boolean;
-}
-
-/** Why a run does not come under the code. */
-export interface Refusal {
-  /** In words. */
-  readonly refusal: string;
 }
 
 /**
@@ -69,10 +63,10 @@ export function crossing<S>(to: Destination<S>, cursor: Cursor<S>, form: string)
     if (last !== undefined) throw new MigrationError(runId, last.from, reasonOf(cause), { cause });
     return { refusal: reasonOf(cause) };
   }
-  const lost = begins
-    ? undefined
-    : otherItems(graph, checkpoint, state) ?? lostInput(graph, checkpoint, state);
-  return lost === undefined ? { event, checkpoint, state } : { refusal: lost };
+  if (begins) return { event, checkpoint, state };
+  const items = otherItems(graph, checkpoint, state);
+  if (items !== undefined) return { refusal: items };
+  return lostInput(graph, checkpoint, state) ?? { event, checkpoint, state };
 }
 
 /** The migrations that bring a run to the code, or why it stays. */

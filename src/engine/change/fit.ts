@@ -45,17 +45,29 @@ export function otherItems<S>(
       const now = splitOf(id, itemsOf(graph.vertices.get(id)!, state));
       if (now.count === recorded.count && now.digest === recorded.digest) return undefined;
       return `map vertex ${id} has other items now (${now.count}, it began with ${recorded.count})`;
-    } catch (error) {
-      return `map vertex ${id} has no items now: ${reasonOf(error)}`;
+    } catch {
+      // What selects none is told with all that select no input.
+      return undefined;
     }
   });
 }
 
+/** Why a run does not come under the code. */
+export interface Refusal {
+  /** In words. */
+  readonly refusal: string;
+  /** What user code threw, which may hold what callers must not see. */
+  readonly thrown?: string;
+}
+
 /** The first vertex under way whose selector fails on the state: its body would never get an input. Pure. */
-export function lostInput<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, state: S): string | undefined {
+export function lostInput<S>(graph: CompiledGraph<S>, checkpoint: Checkpoint, state: S): Refusal | undefined {
   if (checkpoint.folded) return undefined;
   const [fault] = planStep(stepVertices(graph, checkpoint), checkpoint, state).faults;
-  return fault && `vertex ${fault.vertexId} selects no input from the state: ${reasonOf(fault.error)}`;
+  return fault && {
+    refusal: `vertex ${fault.vertexId} selects no input from the state`,
+    thrown: reasonOf(fault.error),
+  };
 }
 
 /** Every vertex that a checkpoint names, with where. */

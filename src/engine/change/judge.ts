@@ -59,7 +59,11 @@ async function crossed<S>(
 ): Promise<{ readonly migrates: boolean } | string> {
   const cursor = await log.load(runId);
   const found = await crossingOf(deps, cursor!);
-  return "refusal" in found ? found.refusal : { migrates: found.event.type === "migrated" };
+  if ("refusal" in found) {
+    const { refusal, thrown } = found;
+    return thrown === undefined ? refusal : `${refusal}: ${thrown}`;
+  }
+  return { migrates: found.event.type === "migrated" };
 }
 
 const WOULD_FIT = 'it fits all the same: take it over with adopt: "compatible" (--adopt)';

@@ -10,7 +10,8 @@ import { runTime } from "../run_time.ts";
 import type { RunnerDeps } from "../runner_deps.ts";
 import { fleetOf } from "../workers.ts";
 import { lostCall } from "./called_runs.ts";
-import { type Crossing, crossing, isUntouched, type Refusal } from "./crossing.ts";
+import { type Crossing, crossing, isUntouched } from "./crossing.ts";
+import type { Refusal } from "./fit.ts";
 import { formOf } from "./form_of.ts";
 
 /**
@@ -30,11 +31,11 @@ export async function takeOver<S>(
   for (;;) {
     const cursor = await movable(deps, runId);
     if (cursor === undefined) return false;
-    const refused = (reason: string) =>
-      new GraphVersionMismatchError(runId, deps.graph.version, run.graphVersion, reason);
+    const refused = (reason: string, thrown?: string) =>
+      new GraphVersionMismatchError(runId, deps.graph.version, run.graphVersion, reason, thrown);
     const { run } = cursor.checkpoint;
     const found = await crossingOf(deps, cursor);
-    if ("refusal" in found) return refused(found.refusal);
+    if ("refusal" in found) return refused(found.refusal, found.thrown);
     const fleet = await fleetOf(deps.store, deps.runtime.now());
     if (!fleet.mayMove(run.graphId, run.graphVersion, deps.graph.version)) {
       return refused("a living worker serves that version");

@@ -53,7 +53,7 @@ export function historyRoutes(api: Api) {
       const allowed = visibilityOf(api, c);
       const withStates = allowed.state && include_state === "true";
       const sight = { ...allowed, state: withStates || allowed.state && include_values === "true" };
-      const { runner, run } = await served.find(run_id, { anyVersion: !withStates });
+      const { runner, run } = await served.find(run_id);
       const from = Number(from_revision);
       const most = withStates ? Math.min(limitOf(limit), STATES_PER_PAGE) : limitOf(limit);
       // From the beginning means from the first revision that is kept.
@@ -74,7 +74,7 @@ export function historyRoutes(api: Api) {
     })
     .openapi(events, async (c) => {
       const { run_id } = c.req.valid("param");
-      const { runner, run } = await served.find(run_id, { anyVersion: true });
+      const { runner, run } = await served.find(run_id);
       const last = c.req.valid("header")["last-event-id"];
       const from = last === undefined ? Number(c.req.valid("query").from_revision ?? "0") : Number(last) + 1;
       if (from > run.revision + 1) {

@@ -63,7 +63,7 @@ export function operationRoutes(api: Api) {
       return c.json(runRef(await runner.status(run.runId)), 202);
     })
     .openapi(cancel, async (c) => {
-      const { runner, run } = await served.find(c.req.valid("param").run_id, { anyVersion: true });
+      const { runner, run } = await served.find(c.req.valid("param").run_id);
       const { graphId, graphVersion } = run;
       const end = await runner.cancel(run.runId, c.req.valid("json")?.reason);
       return c.json({ graphId, graphVersion, ...end }, 200);

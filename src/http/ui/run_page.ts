@@ -9,7 +9,7 @@ import { facts, live, notice, page } from "./page.ts";
 import { newestRecord, recordsUntil, timeline } from "./records.ts";
 import type { PageContext } from "./site.ts";
 import { vertexTable } from "./vertices.ts";
-import { waitsOfRun } from "./waits.ts";
+import { waitsOfForeign, waitsOfRun } from "./waits.ts";
 import { badge, nameOf, time, valueBlock } from "./format.ts";
 
 /** What the page of a run is asked for with. */
@@ -30,7 +30,7 @@ export async function runPage(
   { done, until }: RunPageOptions,
 ): Promise<Html> {
   const run = await readRun(visit, runId);
-  if (run === undefined) return await foreignPage(visit, runId, { done, until });
+  if (run instanceof ResponseError) return await foreignPage(visit, runId, run, { done, until });
   const { graphId, graphVersion, revision } = run.run;
   const [graph, history, waits] = await Promise.all([
     graphOf(visit, graphId, graphVersion),
@@ -64,12 +64,12 @@ ${live("timeline", timeline(visit, runId, history))}
   });
 }
 
-/** A run, if its version is served. */
-async function readRun({ api }: PageContext, runId: string): Promise<RunBody | undefined> {
+/** A run, or why no version of its graph that is served can go on with it. */
+async function readRun({ api }: PageContext, runId: string): Promise<RunBody | ResponseError> {
   try {
     return await bodyOf(api.v1.runs[":run_id"].$get({ param: { run_id: runId }, query: {} }));
   } catch (error) {
-    if (error instanceof ResponseError && error.code === "GRAPH_VERSION_MISMATCH") return undefined;
+    if (error instanceof ResponseError && error.code === "GRAPH_VERSION_MISMATCH") return error;
     throw error;
   }
 }
@@ -78,17 +78,22 @@ async function readRun({ api }: PageContext, runId: string): Promise<RunBody | u
 async function foreignPage(
   visit: PageContext,
   runId: string,
+  { issues: [issue] }: ResponseError,
   { done, until }: RunPageOptions,
 ): Promise<Html> {
   const last = await newestRecord(visit, runId);
   const newest = last?.revision ?? 0;
   const history = await recordsUntil(visit, runId, Math.min(until ?? newest, newest));
+  const waits = last === undefined || isOver(last.status) ? [] : await waitsOfForeign(visit, runId);
   return page(visit, {
     title: `Run ${runId}`,
     section: "runs",
     main: markup`<div class="heading"><h1>${runId}</h1><p>${last === undefined ? "" : badge(last)}</p></div>
 ${notice(done)}
-<p>It is of a version of its graph that is not served here: its state and its waits are shown where that is served.</p>
+<p>It is of a version of its graph that is not served here, and cannot go on with one that is${
+      issue === undefined ? "" : markup`: ${issue.message}`
+    }. Its state is shown where its version is served.</p>
+${waits.length === 0 ? NOTHING : markup`<h2>Waits</h2>${waits}`}
 ${last === undefined || isOver(last.status) ? NOTHING : cancelForm(visit, runId)}
 <h2>Timeline</h2>
 ${timeline(visit, runId, history)}`,

@@ -137,6 +137,12 @@ export async function waitsOfRun(
   ];
 }
 
+/** The waits of a run of a version that is not served, which are answered by the schemas that are stored with them. */
+export async function waitsOfForeign(visit: PageContext, runId: string): Promise<readonly Html[]> {
+  const { waits } = await bodyOf(visit.api.v1.waits.$get({ query: { run_id: runId, limit: String(MOST) } }));
+  return waits.map((wait) => openWait(visit, wait));
+}
+
 /** A run that works for another one asks through that. */
 function askedThrough({ link }: PageContext, { runId }: NonNullable<RunBody["run"]["caller"]>): Html {
   return markup`<p class="card wait">What it waits for is answered in <a href="${
@@ -183,7 +189,12 @@ function waitFacts({ link }: PageContext, wait: InboxWait, inInbox: boolean): Ht
 }
 
 function waitForm({ link }: PageContext, wait: InboxWait, { filled, inInbox = false }: Shown): Html {
-  const { waitId, runId, name, info, schema } = wait;
+  const { waitId, runId, name, info, schema, unanswerable } = wait;
+  if (unanswerable !== undefined) {
+    return markup`${info === undefined ? "" : infoBlock(info, `What ${name} is about`)}
+<p class="alert">It cannot be answered here: ${unanswerable}.</p>
+`;
+  }
   return markup`${info === undefined ? "" : infoBlock(info, `What ${name} is about`)}
 <form method="post" action="${link(`runs/${runId}/waits/${waitId}`)}">
 ${inInbox ? markup`<input type="hidden" name="back" value="waits">` : NOTHING}
