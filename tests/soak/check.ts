@@ -1,7 +1,7 @@
 import { openDriver } from "../../src/store/deno_kv/driver.ts";
 import { unframe } from "../../src/store/deno_kv/frame.ts";
 import type { CatalogRow, Store, WakeRow } from "../../src/store/store.ts";
-import { allEntries } from "../support/kv_faults.ts";
+import { allEntries, keyKind } from "../support/kv_faults.ts";
 import { effectsIn, effectsOf, kindOf, type SoakRunner } from "./workflow.ts";
 
 /** Every row of the catalog. */
@@ -91,7 +91,7 @@ export async function strayKeys(path: string): Promise<readonly string[]> {
   const keys = new Map<string, (readonly unknown[])[]>();
   const epochs = new Set<unknown>();
   for (const { key, value } of await allEntries(kv)) {
-    const kind = key[1] === "l" ? `l${key[2]}` : String(key[1]);
+    const kind = keyKind(key);
     keys.set(kind, [...keys.get(kind) ?? [], key]);
     if (kind === "h") epochs.add(unframe(value, "a head").meta[0]);
   }
@@ -100,16 +100,14 @@ export async function strayKeys(path: string): Promise<readonly string[]> {
   const runs = new Set(of("h").map((key) => key[2]));
   const stray = [
     ...["r", "p", "b"].flatMap((kind) => of(kind).filter((key) => !epochs.has(key[2]))),
-    ...["m", "w"].flatMap((kind) => of(kind).filter((key) => !runs.has(key[2]))),
-    ...["ci", "lstate", "lwakes", "lworks"].flatMap((kind) =>
-      of(kind).filter((key) => !runs.has(key.at(-1)))
-    ),
-    ...["lwaits", "wr"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-2)))),
+    ...["m", "c", "w", "o"].flatMap((kind) => of(kind).filter((key) => !runs.has(key[2]))),
+    ...["ci", "state", "wakes", "works"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-1)))),
+    ...["waits"].flatMap((kind) => of(kind).filter((key) => !runs.has(key.at(-2)))),
     ...["t", "g", "s", "d"].flatMap(of),
   ];
-  const woken = new Set(of("lwakes").map((key) => key.at(-1)));
-  if (of("lwakes").length !== woken.size) stray.push(["wakes", of("lwakes").length, woken.size]);
-  if (of("lwaits").length !== of("wr").length) stray.push(["waits", of("lwaits").length, of("wr").length]);
+  const woken = new Set(of("wakes").map((key) => key.at(-1)));
+  if (of("wakes").length !== woken.size) stray.push(["wakes", of("wakes").length, woken.size]);
+  if (of("waits").length !== of("o").length) stray.push(["waits", of("waits").length, of("o").length]);
   return stray.map((key) => JSON.stringify(key));
 }
 

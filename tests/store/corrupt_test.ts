@@ -15,7 +15,7 @@ import {
   rejects,
   waitRow,
 } from "../../src/testing/store_suite/support.ts";
-import { allEntries } from "../support/kv_faults.ts";
+import { allEntries, keyKind } from "../support/kv_faults.ts";
 import { withFaults } from "../support/kv_faults.ts";
 import { temporaryFolder } from "../support/stores.ts";
 
@@ -82,8 +82,8 @@ const places: Readonly<Record<string, Place>> = {
   },
   wait: { prefix: "w", op: "wait", read: (store) => store.wait("run", "w") },
   inbox: { prefix: "w", op: "waits", read: (store) => store.waits({}) },
-  catalog: { prefix: "ci", op: "list", read: (store) => store.list({}) },
-  wake: { prefix: "l", isLast: true, op: "wakes", read: (store) => store.wakes(10, 10) },
+  catalog: { prefix: "c", op: "list", read: (store) => store.list({}) },
+  wake: { prefix: "wakes", op: "wakes", read: (store) => store.wakes(10, 10) },
   beat: { prefix: "beat", op: "owners", read: (store) => store.owners.list() },
   rest: { prefix: "t", op: "tail", read: (store) => store.tail("run") },
 };
@@ -91,7 +91,7 @@ const places: Readonly<Record<string, Place>> = {
 for (const [place, { prefix, isLast, op, read }] of Object.entries(places)) {
   test(`a ${place} that was tampered with is a StoreError of ${op}, whatever is there (STR-14, STR-16, STR-21, STR-22)`, async () => {
     await withRun(async (store, raw, epoch) => {
-      const found = (await allEntries(raw)).filter(({ key }) => key[1] === prefix);
+      const found = (await allEntries(raw)).filter(({ key }) => keyKind(key) === prefix);
       const entry = found.at(isLast ? -1 : 0);
       const key = (entry?.key ?? ["ss1", "t", "run"]) as Key;
       assert.ok(entry !== undefined || place === "rest", `the file has a ${place}`);
@@ -107,7 +107,7 @@ for (const [place, { prefix, isLast, op, read }] of Object.entries(places)) {
 test("a record or a chunk that is missing is a StoreError, not a shorter history (STR-14, STR-21)", async () => {
   for (const [prefix, op] of [["r", "range"], ["b", "range"]] as const) {
     await withRun(async (store, raw) => {
-      const found = (await allEntries(raw)).find(({ key }) => key[1] === prefix);
+      const found = (await allEntries(raw)).find(({ key }) => keyKind(key) === prefix);
       await raw.atomic().delete(found!.key as Key).commit();
       await rejects(store.range("run", 0, 10), "STORE", { op, runId: "run" });
       await rejects(store.tail("run"), "STORE", { op: "tail", runId: "run" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { systemRuntime } from "../../src/runtime/system.ts";
 import { openDriver } from "../../src/store/deno_kv/driver.ts";
 import { type CommitEvent, denoKv, type DenoKvStore, type KvDriver } from "../../src/store/deno_kv/mod.ts";
-import { allEntries } from "../support/kv_faults.ts";
+import { allEntries, keyKind } from "../support/kv_faults.ts";
 import { temporaryFolder } from "../support/stores.ts";
 
 /** The process ends here. */
@@ -62,7 +62,7 @@ export async function stopped(work: Promise<unknown>): Promise<boolean> {
 
 /** Keys of the file under one of the adapter's prefixes. */
 export async function keysUnder(raw: KvDriver, ...prefixes: string[]): Promise<string[]> {
-  return (await allEntries(raw)).filter(({ key }) => prefixes.includes(String(key[1]))).map(({ key }) =>
+  return (await allEntries(raw)).filter(({ key }) => prefixes.includes(keyKind(key))).map(({ key }) =>
     key.join("/")
   );
 }

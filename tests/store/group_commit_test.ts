@@ -38,7 +38,7 @@ function counting({ faults }: Faulty): number[] {
   const heads: number[] = [];
   const { commit: then } = faults;
   faults.commit = async (call) => {
-    heads.push(call.checks.filter((key) => key[1] === "h").length);
+    heads.push(call.checks.filter((key) => key[1] === "h" && key.length === 3).length);
     return await (then?.(call) ?? call.commit());
   };
   return heads;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import { compile, defineWait, GraphBuilder, type TaskContext } from "../../mod.ts";
-import { type CommitCall, withFaults } from "../support/kv_faults.ts";
+import { type CommitCall, keyKind, withFaults } from "../support/kv_faults.ts";
 import { ROOT } from "../support/paths.ts";
 import { matchesSnapshot } from "../support/snapshots.ts";
 
@@ -31,28 +31,25 @@ const graph = new GraphBuilder({ id: "asking", schema: z.object({ n: z.number(),
 type KeyOf = readonly unknown[];
 type Line = readonly string[];
 
-const LIVE: Readonly<Record<string, string>> = {
+const NAMES: Readonly<Record<string, string | ((key: KeyOf) => string)>> = {
+  h: "head",
+  m: (key) => key.length === 4 ? "mailbox" : "entry",
+  c: "row",
+  w: "wait",
+  o: "inbox of the run",
+  r: "record",
+  ci: (key) => `by ${key[2]}`,
   state: "by state",
   waits: "inbox",
   wakes: "wake",
   works: "owned",
-};
-
-const NAMES: Readonly<Record<string, string | ((key: KeyOf) => string)>> = {
-  h: "head",
-  r: "record",
-  m: (key) => key.length === 3 ? "mailbox" : "entry",
-  ci: (key) => key[2] === "graph" ? "row" : `by ${key[2]}`,
-  w: "wait",
-  wr: "inbox of the run",
-  l: (key) => LIVE[String(key[2])]!,
   q: "poke",
   t: "rest",
 };
 
 function namesOf(keys: readonly KeyOf[]): string {
   const names = keys.map((key) => {
-    const name = NAMES[String(key[1])] ?? String(key[1]);
+    const name = NAMES[keyKind(key)] ?? keyKind(key);
     return typeof name === "string" ? name : name(key);
   });
   return names.length === 0 ? "–" : names.join(", ");
@@ -69,7 +66,7 @@ test("what is checked and written when is what the documentation says, operation
   await withFaults(async ({ store, faults }) => {
     let taken: CommitCall[] = [];
     faults.commit = (call) => {
-      if (call.checks.some(([, kind]) => kind === "h" || kind === "m")) taken.push(call);
+      if (call.checks.some(([, kind]) => kind === "h")) taken.push(call);
       return call.commit();
     };
     const during = async (work: () => Promise<unknown>, ...operations: string[]) => {

@@ -74,6 +74,12 @@ export function faultyKv(kv: KvDriver, faults: DriverFaults): KvDriver {
   };
 }
 
+/** What a key is of: what stands behind the head of a run, and what changes while runs are at work, has kinds of its own. */
+export function keyKind(key: readonly unknown[]): string {
+  if (key[1] === "h" && key.length > 3) return String(key[3]);
+  return String(key[1] === "l" ? key[2] : key[1]);
+}
+
 /** Every entry of a handle, apart from the mark of its layout. */
 export async function allEntries(kv: KvDriver): Promise<KvEntry[]> {
   const entries: KvEntry[] = [];

@@ -10,7 +10,7 @@ import type {
   PostEntry,
 } from "../store.ts";
 import { cellChecks, changedCell } from "./cells.ts";
-import { newEpoch } from "./epoch.ts";
+import { isEarlier, newEpoch } from "./epoch.ts";
 import { cellKey, goneKey, headKey, mailboxKey, ownerKey, restKey } from "./keys.ts";
 import type { Check, Write } from "./op.ts";
 import type { OwnerStamps } from "./owner_stamps.ts";
@@ -42,7 +42,7 @@ export async function append(
 ): Promise<Appended> {
   const { session, stamps, mailboxes } = writers;
   const { at, mailbox } = entry;
-  const epoch = at?.epoch ?? newEpoch(session.runtime, entry.index?.catalog?.to.createdAt);
+  const epoch = at?.epoch ?? newEpoch(session.runtime);
   const prepared = new Prepared(
     session,
     call,
@@ -66,7 +66,7 @@ export async function append(
       const op = (stamp: string | null | undefined) => {
         if (stamp === null) return undefined;
         const drops = mailbox === undefined ? NOTHING : mailboxes.drops(runId, mailbox.version);
-        return prepared.op(checksOf(runId, head, entry, stamp, place ?? undefined), drops);
+        return prepared.op(checksOf(runId, epoch, head, entry, stamp, place ?? undefined), drops);
       };
       const stamp = writer === undefined ? undefined : stamps.known(writer);
       if (writer === undefined || stamp !== undefined) return op(stamp);
@@ -106,6 +106,7 @@ function written(
 /** What the operation demands: `stamp` is that of the writer's owner key. */
 function checksOf(
   runId: string,
+  epoch: string,
   head: string | null,
   { writer, absent, mailbox, cells }: AppendEntry,
   stamp: string | undefined,
@@ -118,7 +119,7 @@ function checksOf(
   if (absent !== undefined) checks.push({ key: ownerKey(absent), versionstamp: null });
   // Without a head, which stands until a purge has ended, there is no mailbox.
   if (mailbox !== undefined && (head !== null || mailbox.version !== null)) {
-    checks.push({ key: mailboxKey(runId), versionstamp: place?.stamp ?? null });
+    checks.push({ key: mailboxKey(runId, isEarlier(epoch)), versionstamp: place?.stamp ?? null });
   }
   if (cells !== undefined) checks.push(...cellChecks(cells));
   return checks;
@@ -134,7 +135,7 @@ async function judge(
 ): Promise<{ readonly position: Position; readonly stamp: string } | undefined> {
   const { writer, absent } = entry;
   const cells = demandsOf(entry.cells);
-  const { head, mailbox, others } = await lookAt(session, call, runId, [
+  const { head, mailbox, others } = await lookAt(session, call, runId, () => [
     goneKey(runId),
     ownerKey(writer ?? "none"),
     ownerKey(absent ?? "none"),
@@ -194,7 +195,7 @@ export async function post(
 
   /** Whether the post is there already; throws when it cannot be. */
   const look = async (): Promise<{ readonly value: Posted } | undefined> => {
-    seen = await lookAt(session, call, runId, cellKeys);
+    seen = await lookAt(session, call, runId, () => cellKeys);
     if (seen.head?.position.epoch !== epoch) throw new CheckpointNotFoundError(runId);
     const found = storedVersion(seen.mailbox);
     if (found !== null && mailboxPostId(seen.mailbox) === entry.postId) {
@@ -212,7 +213,10 @@ export async function post(
   }
   const posted = await prepared.outcome(session.settle(call, "post", {
     build: async () => {
-      const checks: Check[] = [{ key: mailboxKey(runId), versionstamp: place?.stamp ?? null }];
+      const checks: Check[] = [{
+        key: mailboxKey(runId, isEarlier(epoch)),
+        versionstamp: place?.stamp ?? null,
+      }];
       // Without a version only the head tells this run from a later one of the same id.
       if (version === null) checks.push({ key: headKey(runId), versionstamp: seen!.head!.stamp });
       checks.push({ key: restKey(runId), versionstamp: null }, ...cellChecks(cells));

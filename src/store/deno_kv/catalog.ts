@@ -1,17 +1,9 @@
 import { matchesCatalog, placeOf } from "../query.ts";
 import type { CatalogQuery, CatalogRow, IndexChanges, Page } from "../store.ts";
 import type { Key, KvEntry } from "./driver.ts";
-import { createdAtOf, isEarlier } from "./epoch.ts";
+import { isEarlier } from "./epoch.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
-import {
-  catalogIndex,
-  catalogKey,
-  earlierCatalogKeys,
-  graphIndex,
-  rowKey,
-  stateIndex,
-  stateKey,
-} from "./keys.ts";
+import { catalogIndex, catalogKey, catalogKeys, graphIndex, stateIndex } from "./keys.ts";
 import { branches, MergedRanges } from "./merged_ranges.ts";
 import { drop, type Write } from "./op.ts";
 import { pageOf } from "./page.ts";
@@ -21,33 +13,26 @@ import type { Call, Session } from "./session.ts";
 /**
  * Where `list` finds runs.
  *
- * 1. The row of a run stands once, where its graph lists it. Under its status and reason, and under each tag, stands a mark
- *    that names the graph. So a change of status rewrites one row and moves one mark.
+ * 1. The row of a run stands once, behind its head. Under its graph, under its status and reason, and under each tag stands a
+ *    mark that names the graph. So a change of status rewrites one row and moves one mark.
  * 2. What no key is in order for is read from several ranges at once: all runs from those of the graphs, those of a status
  *    from those of its reasons.
- * 3. A run of the first layout, told by its epoch, keeps its rows as they are: one under its id, and a mark that names nothing
- *    under everything by which it is found.
+ * 3. A mark of a run of the first layout names nothing; such runs have marks under their status and reason apart.
  */
 export function catalogWrites(epoch: string, { from, to }: NonNullable<IndexChanges["catalog"]>): Write[] {
   const isOld = isEarlier(epoch);
-  const [rowOf, marksOf] = isOld
-    ? [(row: CatalogRow) => catalogKey(row.runId), earlierCatalogKeys]
-    : [rowKey, markKeys];
-  const marks = new Map(marksOf(to).map((key) => [nameOf(key), key]));
-  const gone: Key[] = [];
-  if (from !== undefined) {
-    // A mark that names another graph is another one.
-    const isSame = isOld || from.graphId === to.graphId;
-    for (const key of marksOf(from)) if (!marks.has(nameOf(key))) gone.push(key);
-    if (!isSame) gone.push(rowOf(from));
-    else for (const key of marksOf(from)) marks.delete(nameOf(key));
-  }
   const value = frame(isOld ? [] : [to.graphId]);
-  return [
-    { key: rowOf(to), value: frame([to]) },
-    ...[...marks.values()].map((key) => ({ key, value })),
-    ...gone.map(drop),
-  ];
+  const marks = new Map(catalogKeys(to, isOld).map((key) => [nameOf(key), key]));
+  const writes: Write[] = [{ key: catalogKey(to.runId, isOld), value: frame([to]) }];
+  // Marks name the graph: under another one all of them are new.
+  const isSame = from?.graphId === to.graphId;
+  for (const key of from === undefined ? [] : catalogKeys(from, isOld)) {
+    const isKept = marks.has(nameOf(key));
+    if (isSame && isKept) marks.delete(nameOf(key));
+    else if (!isKept) writes.push(drop(key));
+  }
+  for (const key of marks.values()) writes.push({ key, value });
+  return writes;
 }
 
 /** Every key by which a run is found, its row included. */
@@ -58,14 +43,9 @@ export async function catalogKeysOf(
   epoch: string,
 ): Promise<readonly Key[]> {
   const isOld = isEarlier(epoch);
-  const place = [createdAtOf(epoch), runId];
-  const keys = isOld
-    ? [catalogKey(runId)]
-    : (await branches(session, call, graphIndex, [undefined])).map((prefix) => [...prefix, ...place]);
-  const entry = (await session.getMany(call, keys)).find(({ versionstamp }) => versionstamp !== null);
-  if (entry === undefined) return [];
-  const row = rowOf(entry);
-  return isOld ? [catalogKey(runId), ...earlierCatalogKeys(row)] : [rowKey(row), ...markKeys(row)];
+  const key = catalogKey(runId, isOld);
+  const entry = await session.get(call, key);
+  return entry.versionstamp === null ? [] : [key, ...catalogKeys(rowOf(entry), isOld)];
 }
 
 /** Runs, newest created first, by the most telling index that the query allows. */
@@ -73,10 +53,9 @@ export async function list(
   session: Session,
   call: Call,
   query: CatalogQuery,
-  hasEarlier: boolean,
 ): Promise<Page<CatalogRow>> {
   const after = placeOf("list", query, 1);
-  const prefixes = await prefixesOf(session, call, query, hasEarlier);
+  const prefixes = await prefixesOf(session, call, query);
   const all = prefixes.map((start) => ({ start, end: [...start, ...after ?? [true]] }));
   const ranges = new MergedRanges(session, call, all, { parts: 2, reverse: true });
   return await pageOf(call.op, query.limit, 2, {
@@ -89,13 +68,12 @@ async function prefixesOf(
   session: Session,
   call: Call,
   query: CatalogQuery,
-  hasEarlier: boolean,
 ): Promise<readonly Key[]> {
   const { graphId, status, reason, tag } = query;
   if (tag !== undefined) return [catalogIndex("tag", tag)];
   if (status !== undefined || reason !== undefined) {
     const found = await branches(session, call, stateIndex, [status, reason]);
-    if (!hasEarlier) return found;
+    if (!session.hasEarlier) return found;
     return [...found, reason === undefined ? catalogIndex("status", status) : catalogIndex("reason", reason)];
   }
   return await branches(session, call, graphIndex, [graphId]);
@@ -108,18 +86,16 @@ async function rowsOf(
   query: CatalogQuery,
   entries: readonly KvEntry[],
 ): Promise<readonly (CatalogRow | undefined)[]> {
-  const found = entries.map((entry): CatalogRow | Key | undefined => {
-    const [createdAt, runId] = [Number(entry.key.at(-2)), String(entry.key.at(-1))];
-    const [content] = unframe(entry.value, "a catalog row").meta;
-    if (content === undefined) return catalogKey(runId);
-    if (typeof content !== "string") return rowOf(entry);
-    if ((query.graphId ?? content) !== content) return undefined;
-    return rowKey({ graphId: content, createdAt, runId });
+  const found = entries.map(({ key, value }) => {
+    const [graphId] = unframe(value, "a mark of the catalog").meta;
+    if (graphId !== undefined && typeof graphId !== "string") throw corrupt("a mark of the catalog");
+    if (graphId !== undefined && graphId !== (query.graphId ?? graphId)) return undefined;
+    return catalogKey(String(key.at(-1)), graphId === undefined);
   });
-  const read = await session.getMany(call, found.filter(isKey));
+  const read = await session.getMany(call, found.filter((key) => key !== undefined));
   let next = 0;
-  const rows = found.map((row) => {
-    if (!isKey(row)) return row;
+  const rows = found.map((key) => {
+    if (key === undefined) return undefined;
     const entry = read[next++]!;
     return entry.versionstamp === null ? null : rowOf(entry);
   });
@@ -131,17 +107,8 @@ async function rowsOf(
   return rows.map((row) => row && matchesCatalog(row, query) ? row : undefined);
 }
 
-function isKey(found: CatalogRow | Key | undefined): found is Key {
-  return Array.isArray(found);
-}
-
 function rowOf({ value }: KvEntry): CatalogRow {
   return storedRow<CatalogRow>(unframe(value, "a catalog row").meta, "a catalog row");
-}
-
-function markKeys(row: CatalogRow): Key[] {
-  const tags = [...new Set(row.tags)].map((tag) => catalogIndex("tag", tag));
-  return [stateKey(row), ...tags.map((prefix) => [...prefix, row.createdAt, row.runId])];
 }
 
 function nameOf(key: Key): string {

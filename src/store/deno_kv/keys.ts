@@ -16,9 +16,32 @@ export const everything = { start: [ROOT], end: [ROOT, true] } as const;
 
 /** Where the run is: epoch, revision, snapshot, owner, append id. Its versionstamp is the token of the head. */
 export const headKey = (runId: string): Key => [ROOT, "h", runId];
-export const mailboxKey = (runId: string): Key => [ROOT, "m", runId];
+
+/**
+ * What changes with the head stands behind it, so that an operation changes few pages of the file. Runs of the first layout
+ * (`isEarlier`) have each kind of key apart from the others.
+ */
+const beside = (kind: string, earlier: string) => (runId: string, isEarlier: boolean): Key =>
+  isEarlier ? [ROOT, earlier, runId] : [...headKey(runId), kind];
+
+export const mailboxKey = beside("m", "m");
 /** What stands beside a mailbox, in one range with it, so that both are read at one moment. */
-export const entryKey = (runId: string, n: number): Key => [...mailboxKey(runId), n];
+export const entryKey = (runId: string, n: number, isEarlier: boolean): Key => [
+  ...mailboxKey(runId, isEarlier),
+  n,
+];
+/** The row of a run in the catalog. */
+export const catalogKey = beside("c", "c");
+/** The waits of a run: those that are open, and their tombstones. */
+export const waitsOf = beside("w", "w");
+/** An open wait, or its tombstone. */
+export const waitKey = (runId: string, waitId: string, isEarlier: boolean): Key => [
+  ...waitsOf(runId, isEarlier),
+  waitId,
+];
+/** Open waits of one run in their order. */
+export const runInboxIndex = beside("o", "wr");
+
 export const recordKey = (epoch: string, revision: number): Key => [ROOT, "r", epoch, revision];
 export const partKey = (
   epoch: string,
@@ -50,12 +73,8 @@ export const cutKey = (runId: string): Key => [ROOT, "f", runId];
 /** A purge that has begun, so that whoever sweeps finds it. */
 export const goneKey = (runId: string): Key => [ROOT, "g", runId];
 export const goneRoot: Key = [ROOT, "g"];
-/** An open wait, or its tombstone. */
-export const waitKey = (runId: string, waitId: string): Key => [ROOT, "w", runId, waitId];
 /** When the run is to be woken, where its mailbox does not say it. */
 export const wakeOfKey = (runId: string): Key => [ROOT, "kr", runId];
-/** The row of a run of the first layout. */
-export const catalogKey = (runId: string): Key => [ROOT, "c", runId];
 
 // ---- indices: everything is in the key
 
@@ -67,8 +86,6 @@ export const catalogIndex = (field: "all" | "graph" | "status" | "reason" | "tag
   value,
 ];
 export const graphIndex: Key = [ROOT, "ci", "graph"];
-/** Open waits of one run. */
-export const runInboxIndex = (runId: string): Key => [ROOT, "wr", runId];
 export const pokeIndex = (ownerId: string): Key => [ROOT, "q", ownerId];
 
 /**
@@ -84,31 +101,15 @@ export const wakeIndex = (isEarlier: boolean): Key => isEarlier ? [ROOT, "k"] : 
 export const ownedIndex = (ownerId: string, isEarlier: boolean): Key =>
   isEarlier ? [ROOT, "o", ownerId] : [...LIVE, "works", ownerId];
 
-type RowPlace = Pick<CatalogRow, "graphId" | "createdAt" | "runId">;
-
-/** The row of a run, where its graph lists it. */
-export const rowKey = ({ graphId, createdAt, runId }: RowPlace): Key => [
-  ...catalogIndex("graph", graphId),
-  createdAt,
-  runId,
-];
-
-export const stateKey = ({ status, reason = "", createdAt, runId }: CatalogRow): Key => [
-  ...stateIndex,
-  status,
-  reason,
-  createdAt,
-  runId,
-];
-
-/** Every index key of a row of the first layout. */
-export function earlierCatalogKeys(row: CatalogRow): Key[] {
-  const prefixes = [
-    catalogIndex("all"),
-    catalogIndex("graph", row.graphId),
-    catalogIndex("status", row.status),
-  ];
-  if (row.reason !== undefined) prefixes.push(catalogIndex("reason", row.reason));
+/** Every index key of a row of the catalog. */
+export function catalogKeys(row: CatalogRow, isEarlier: boolean): Key[] {
+  const prefixes = [catalogIndex("graph", row.graphId)];
+  if (isEarlier) {
+    prefixes.push(catalogIndex("all"), catalogIndex("status", row.status));
+    if (row.reason !== undefined) prefixes.push(catalogIndex("reason", row.reason));
+  } else {
+    prefixes.push([...stateIndex, row.status, row.reason ?? ""]);
+  }
   for (const tag of new Set(row.tags)) prefixes.push(catalogIndex("tag", tag));
   return prefixes.map((prefix) => [...prefix, row.createdAt, row.runId]);
 }
@@ -116,7 +117,7 @@ export function earlierCatalogKeys(row: CatalogRow): Key[] {
 /** Every index key of an open wait; a tombstone knows enough to delete them. */
 export function inboxKeys(row: Pick<WaitRow, "runId" | "waitId" | "openedAt">, isEarlier: boolean): Key[] {
   const place = [row.openedAt, row.runId, row.waitId];
-  return [[...inboxIndex(isEarlier), ...place], [...runInboxIndex(row.runId), ...place]];
+  return [[...inboxIndex(isEarlier), ...place], [...runInboxIndex(row.runId, isEarlier), ...place]];
 }
 
 export const wakeKey = ({ due, runId }: Pick<WakeRow, "due" | "runId">, isEarlier: boolean): Key => [

@@ -7,8 +7,9 @@ import type { Call, Session } from "./session.ts";
 
 /**
  * The layout of keys and values that this code writes; it reads the earlier ones too. A file without a mark has the first
- * one. The second has entries beside mailboxes, which say when their runs are to be woken, rows of runs where their graphs list
- * them, and holds the place of a head until its purge has ended.
+ * one. The second has what changes with the head of a run behind it, entries beside mailboxes, which say when their runs are to
+ * be woken, one mark for status and reason, and holds the place of a head until its purge has ended. A run keeps the layout that
+ * it began with, which its epoch tells.
  */
 const LAYOUT = 2;
 
@@ -20,15 +21,9 @@ const LAYOUT = 2;
 export class LayoutMark {
   readonly #session: Session;
   #versionstamp: string | null = null;
-  #first = LAYOUT;
 
   constructor(session: Session) {
     this.#session = session;
-  }
-
-  /** Whether the file may hold runs of the first layout. */
-  get hasEarlier(): boolean {
-    return this.#first < LAYOUT;
   }
 
   /** What a commit demands so that it is made under the layout known here. */
@@ -46,13 +41,13 @@ export class LayoutMark {
     if (await read() !== undefined) return;
     const isNew = this.#versionstamp === null &&
       (await this.#session.list(call, everything, 1)).length === 0;
-    this.#first = isNew ? LAYOUT : 1;
+    this.#session.hasEarlier = !isNew;
     // Code of the first layout notes a purge where this one does not look before it begins a run.
     while (await finishPurges(this.#session, call, Infinity) > 0);
     await this.#session.settle(call, "layout", {
       build: () => ({
         checks: [this.check],
-        writes: [{ key: layoutKey, value: frame([LAYOUT, this.#first]) }],
+        writes: [{ key: layoutKey, value: frame([LAYOUT, this.#session.hasEarlier ? 1 : LAYOUT]) }],
       }),
       done: (versionstamp) => void (this.#versionstamp = versionstamp),
       judge: read,
@@ -71,7 +66,7 @@ export class LayoutMark {
       );
     }
     this.#versionstamp = entry.versionstamp;
-    this.#first = firstOf(entry);
+    this.#session.hasEarlier = firstOf(entry) < LAYOUT;
   }
 }
 

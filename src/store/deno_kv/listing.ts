@@ -11,8 +11,8 @@ import { storedRow } from "./rows.ts";
 import { type Call, type Session, TornRead } from "./session.ts";
 
 /** Where an index is, and where runs of the first layout have it, if the file has any. */
-export function places(hasEarlier: boolean, index: (isEarlier: boolean) => Key): readonly Key[] {
-  return hasEarlier ? [index(false), index(true)] : [index(false)];
+export function places(session: Session, index: (isEarlier: boolean) => Key): readonly Key[] {
+  return session.hasEarlier ? [index(false), index(true)] : [index(false)];
 }
 
 /** Open waits, oldest opened first. */
@@ -20,12 +20,12 @@ export async function waits(
   session: Session,
   call: Call,
   query: WaitQuery,
-  hasEarlier: boolean,
 ): Promise<Page<WaitRow>> {
   await applyAllRests(session, call);
   const after = placeOf("waits", query, 2);
-  const indices = query.runId === undefined ? places(hasEarlier, inboxIndex) : [runInboxIndex(query.runId)];
-  const all = indices.map((index) => ({
+  const { runId } = query;
+  const index = runId === undefined ? inboxIndex : (isOld: boolean) => runInboxIndex(runId, isOld);
+  const all = places(session, index).map((index) => ({
     start: after === undefined ? index : [...index, ...after, true],
     end: [...index, true],
   }));
@@ -36,7 +36,7 @@ export async function waits(
       const keys = entries.map(({ key, value }) => {
         const [graphId, name] = unframe(value, "a row of the inbox").meta;
         const wanted = (query.graphId ?? graphId) === graphId && (query.name ?? name) === name;
-        return wanted ? waitKey(String(key.at(-2)), String(key.at(-1))) : undefined;
+        return wanted ? waitKey(String(key.at(-2)), String(key.at(-1)), isOfEarlier(key)) : undefined;
       });
       const read = await session.getMany(call, keys.filter((key) => key !== undefined));
       let next = 0;
@@ -47,6 +47,11 @@ export async function waits(
       }));
     },
   });
+}
+
+/** Whether a key of an index of waits is one of the first layout. */
+function isOfEarlier([, kind]: KvEntry["key"]): boolean {
+  return kind === inboxIndex(true)[1] || kind === runInboxIndex("", true)[1];
 }
 
 /** A wait whose body was purged while it was read is open no more. */
@@ -66,9 +71,8 @@ export async function wakes(
   until: number,
   limit: number,
   after: WakeOptions["after"],
-  hasEarlier: boolean,
 ): Promise<readonly WakeRow[]> {
-  const due = places(hasEarlier, wakeIndex).map((index) => ({
+  const due = places(session, wakeIndex).map((index) => ({
     start: after === undefined ? index : [...index, after.due, after.runId, true],
     end: [...index, until, true],
   }));

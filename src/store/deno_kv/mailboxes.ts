@@ -1,6 +1,7 @@
 import type { IndexChanges, MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "../store.ts";
 import { bodyOf, chunkCount, type Packed, type Packer, unpack } from "./blob.ts";
 import type { Key, KvEntry } from "./driver.ts";
+import { isEarlier } from "./epoch.ts";
 import { corrupt } from "./frame.ts";
 import { below, chunkKey, entryKey, mailboxKey } from "./keys.ts";
 import { drop, type Write } from "./op.ts";
@@ -88,6 +89,7 @@ export function mailboxWrites(
 ): MailboxWrites {
   const { next, count, due } = (version === null ? undefined : placeOf(version)) ?? NEW;
   const gone = new Set(taken);
+  const isOld = isEarlier(epoch);
   const after = {
     epoch,
     next: next + posted.length,
@@ -97,11 +99,11 @@ export function mailboxWrites(
   const meta: unknown[] = [postId, epoch, chunkCount(value.length), after.next, after.count];
   if (after.due !== undefined) meta.push(after.due);
   return {
-    mailbox: packer.pack(mailboxKey(runId), MAILBOX_SLOT, meta, value),
+    mailbox: packer.pack(mailboxKey(runId, isOld), MAILBOX_SLOT, meta, value),
     entries: [
       ...posted.map((entry, i) => {
         const n = next + i;
-        return packer.pack(entryKey(runId, n), entrySlot(n), [chunkCount(entry.length)], entry);
+        return packer.pack(entryKey(runId, n, isOld), entrySlot(n), [chunkCount(entry.length)], entry);
       }),
       ...[...gone].flatMap((id) => entryKeys(runId, epoch, id)).map(drop),
     ],
@@ -117,7 +119,7 @@ const ENTRY_ID = /^(\d+)(?:\/([^/]+)\/(\d+))?$/;
 function entryKeys(runId: string, epoch: string, id: string): Key[] {
   const [, n, blob, chunks] = ENTRY_ID.exec(id) ?? [];
   if (n === undefined) throw corrupt("the id of a mailbox entry");
-  const keys: Key[] = [entryKey(runId, Number(n))];
+  const keys: Key[] = [entryKey(runId, Number(n), isEarlier(epoch))];
   for (let i = 0; blob !== undefined && i < Number(chunks); i++) {
     keys.push(chunkKey(epoch, blob, entrySlot(n), i));
   }
@@ -167,10 +169,11 @@ export class Mailboxes {
     count: number,
   ): Promise<readonly MailboxEntry[]> {
     const session = this.#session;
-    const [first, ...found] = await session.list(call, below(mailboxKey(runId)), count + 1);
+    const key = mailboxKey(runId, isEarlier(epoch));
+    const [first, ...found] = await session.list(call, below(key), count + 1);
     const isAsked = (mailbox: KvEntry | undefined) => mailbox?.versionstamp === versionstamp;
     const isOneRead = count < ONE_READ;
-    if (!isAsked(first) || (!isOneRead && !isAsked(await session.get(call, mailboxKey(runId))))) {
+    if (!isAsked(first) || (!isOneRead && !isAsked(await session.get(call, key)))) {
       throw new MovedOn(`the mailbox of the run was written while it was read`);
     }
     if (found.length !== count) throw corrupt("a mailbox with its entries");

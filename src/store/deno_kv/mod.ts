@@ -143,16 +143,15 @@ export async function denoKv(path: string, options: DenoKvOptions = {}): Promise
         checkKeyText("wait", "wait id", waitId);
         return wait(readers, call, runId, waitId);
       }),
-    list: (query, options) =>
-      session.run("list", undefined, options, (call) => list(session, call, query, layout.hasEarlier)),
+    list: (query, options) => session.run("list", undefined, options, (call) => list(session, call, query)),
     waits: (query, options) =>
-      session.run("waits", undefined, options, (call) => waits(session, call, query, layout.hasEarlier)),
+      session.run("waits", undefined, options, (call) => waits(session, call, query)),
     wakes: (until, limit, options) =>
       session.run(
         "wakes",
         undefined,
         options,
-        (call) => wakes(session, call, until, limit, options?.after, layout.hasEarlier),
+        (call) => wakes(session, call, until, limit, options?.after),
       ),
     trim: (runId, cut, options) =>
       session.run("trim", runId, options, (call) => {

@@ -33,7 +33,7 @@ export function kvOwners(
     });
   }
 
-  const owned = (ownerId: string) => places(layout.hasEarlier, (isEarlier) => ownedIndex(ownerId, isEarlier));
+  const owned = (ownerId: string) => places(session, (isEarlier) => ownedIndex(ownerId, isEarlier));
 
   return {
     register(ownerId: string, options?: CallOptions): Promise<void> {

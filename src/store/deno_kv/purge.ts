@@ -19,6 +19,7 @@ import {
   partKey,
   recordKey,
   waitKey,
+  waitsOf,
   wakeKey,
   wakeOfKey,
 } from "./keys.ts";
@@ -45,13 +46,15 @@ export async function purge(
     head === undefined || (epoch ?? head.position.epoch) !== head.position.epoch;
   await session.settle(call, "purge", {
     build: async () => {
-      const { head, mailbox, others: [wake] } = await look(session, call, runId, [wakeOfKey(runId)]);
+      const { head, mailbox, others: [wake] } = await look(session, call, runId, () => [wakeOfKey(runId)]);
       if (head === undefined || isOver(head)) return undefined;
+      const isOld = isEarlier(head.position.epoch);
       const keys: Key[] = [
-        ...[mailboxKey, wakeOfKey, cutKey].map((key) => key(runId)),
+        mailboxKey(runId, isOld),
+        wakeOfKey(runId),
+        cutKey(runId),
         ...await catalogKeysOf(session, call, runId, head.position.epoch),
       ];
-      const isOld = isEarlier(head.position.epoch);
       const due = dueOf(mailbox);
       if (typeof due === "number") keys.push(wakeKey({ due, runId }, isOld));
       if (wake!.versionstamp !== null) {
@@ -61,7 +64,7 @@ export async function purge(
       return {
         checks: [
           { key: headKey(runId), versionstamp: head.stamp },
-          { key: mailboxKey(runId), versionstamp: mailbox.versionstamp },
+          { key: mailboxKey(runId, isOld), versionstamp: mailbox.versionstamp },
         ],
         writes: [
           ...keys.map(drop),
@@ -107,7 +110,7 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
   const head = await session.get(call, headKey(runId));
   // Code of the first layout holds no place for the head, where another run may be by now.
   if (head.versionstamp === null || isGone(head)) {
-    if (!await purgeRows(session, call, runId, note)) return;
+    if (!await purgeRows(session, call, runId, isEarlier(epoch), note)) return;
   }
   const prefixes = [
     recordKey(epoch, 0),
@@ -123,18 +126,24 @@ export async function finishPurge(session: Session, call: Call, runId: string): 
 }
 
 /** Deletes what stands under the id of a run; false once somebody else has finished the purge. */
-async function purgeRows(session: Session, call: Call, runId: string, note: Check): Promise<boolean> {
-  const range = below(waitKey(runId, "").slice(0, -1));
+async function purgeRows(
+  session: Session,
+  call: Call,
+  runId: string,
+  isOld: boolean,
+  note: Check,
+): Promise<boolean> {
+  const range = below(waitsOf(runId, isOld));
   for (;;) {
     const entries = await session.list(call, range, WAITS_AT_ONCE);
     const keys = entries.flatMap((entry) => {
-      const { row, epoch } = storedWait(unpack(entry, "the row of a wait"));
-      return [waitKey(runId, row.waitId), ...inboxKeys({ ...row, runId }, isEarlier(epoch))];
+      const { row } = storedWait(unpack(entry, "the row of a wait"));
+      return [waitKey(runId, row.waitId, isOld), ...inboxKeys({ ...row, runId }, isOld)];
     });
     if (keys.length === 0) break;
     if (!await session.writeWhile(call, "purge", note, keys.map(drop))) return false;
   }
-  for (const range = entriesOf(runId);;) {
+  for (const range = entriesOf(runId, isOld);;) {
     const entries = await session.list(call, range, WAITS_AT_ONCE);
     if (entries.length === 0) return true;
     const writes = entries.map(({ key }) => drop(key as Key));
@@ -143,8 +152,8 @@ async function purgeRows(session: Session, call: Call, runId: string, note: Chec
 }
 
 /** What stands beside a mailbox, without it. */
-function entriesOf(runId: string): ReturnType<typeof below> {
-  return { start: entryKey(runId, 0), end: below(mailboxKey(runId)).end };
+function entriesOf(runId: string, isOld: boolean): ReturnType<typeof below> {
+  return { start: entryKey(runId, 0, isOld), end: below(mailboxKey(runId, isOld)).end };
 }
 
 function chunksOf(epoch: string): Key {

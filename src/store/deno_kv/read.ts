@@ -43,7 +43,7 @@ export async function range(
   limit: number,
 ): Promise<readonly StoredRecord[]> {
   return await session.whole(call, async () => {
-    const { head, others } = await look(session, call, runId, [cutKey(runId)]);
+    const { head, others } = await look(session, call, runId, () => [cutKey(runId)]);
     if (head === undefined) return [];
     const start = Math.max(0, from, firstOf(others[0]!, head.position.epoch));
     return await readRecords(session, call, head, start, Math.min(start + limit, head.position.revision + 1));
@@ -157,7 +157,7 @@ export async function inspect(
       session,
       call,
       runId,
-      writer === undefined ? [] : [ownerKey(writer)],
+      () => writer === undefined ? [] : [ownerKey(writer)],
     );
     const [read, written] = await Promise.all([
       mailboxes.whole(call, runId, mailbox),
@@ -179,7 +179,12 @@ export async function wait(
   waitId: string,
 ): Promise<WaitLookup> {
   return await session.whole(call, async () => {
-    const { head, mailbox, others } = await look(session, call, runId, [waitKey(runId, waitId)]);
+    const { head, mailbox, others } = await look(
+      session,
+      call,
+      runId,
+      (isOld) => [waitKey(runId, waitId, isOld)],
+    );
     const read = await mailboxes.state(call, runId, mailbox);
     const found = { head: placeOf(head), mailbox: read, open: null, closed: null };
     const entry = others[0]!;

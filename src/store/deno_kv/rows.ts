@@ -35,17 +35,20 @@ export function waitWrites(
   opened: readonly WaitRow[],
   closed: readonly ClosedWait[],
 ): Write[] {
+  const isOld = isEarlier(epoch);
   const writes: Write[] = [];
   for (const row of opened) {
     const { body, ...rest } = row;
-    writes.push(packer.pack(waitKey(row.runId, row.waitId), `w${row.waitId}`, ["open", epoch, rest], body));
-    for (const key of inboxKeys(row, isEarlier(epoch))) {
+    writes.push(
+      packer.pack(waitKey(row.runId, row.waitId, isOld), `w${row.waitId}`, ["open", epoch, rest], body),
+    );
+    for (const key of inboxKeys(row, isOld)) {
       writes.push({ key, value: frame([row.graphId, row.name]) });
     }
   }
   for (const wait of closed) {
-    writes.push({ key: waitKey(wait.runId, wait.waitId), value: frame([0, "closed", epoch, wait]) });
-    for (const key of inboxKeys(wait, isEarlier(epoch))) writes.push(drop(key));
+    writes.push({ key: waitKey(wait.runId, wait.waitId, isOld), value: frame([0, "closed", epoch, wait]) });
+    for (const key of inboxKeys(wait, isOld)) writes.push(drop(key));
   }
   return writes;
 }

@@ -1,6 +1,7 @@
 import type { Position } from "../store.ts";
 import { type Packed, unpack } from "./blob.ts";
 import type { Key, KvEntry } from "./driver.ts";
+import { isEarlier } from "./epoch.ts";
 import { corrupt, frame, unframe } from "./frame.ts";
 import { headKey, mailboxKey, recordKey, restKey } from "./keys.ts";
 import type { Write } from "./op.ts";
@@ -77,23 +78,31 @@ export interface Look {
   readonly others: readonly KvEntry[];
 }
 
-/** Reads head, mailbox and up to seven other keys at one moment, with every index row in place. */
+/**
+ * Reads head, mailbox and up to seven other keys at one moment, with every index row in place. Where the keys of a run are is
+ * known by its head: those of the first layout are read by a second read.
+ */
 export async function look(
   session: Session,
   call: Call,
   runId: string,
-  others: readonly Key[] = [],
+  others: (isEarlier: boolean) => readonly Key[] = () => [],
 ): Promise<Look> {
-  for (;;) {
+  for (let isOld = false;;) {
     const entries = await session.getMany(call, [
       headKey(runId),
-      mailboxKey(runId),
+      mailboxKey(runId, isOld),
       restKey(runId),
-      ...others,
+      ...others(isOld),
     ]);
+    const head = headOf(entries[0]!);
+    if (head !== undefined && isEarlier(head.position.epoch) !== isOld) {
+      isOld = !isOld;
+      continue;
+    }
     const rest = entries[2]!;
     if (rest.versionstamp === null) {
-      return { head: headOf(entries[0]!), mailbox: entries[1]!, others: entries.slice(3) };
+      return { head, mailbox: entries[1]!, others: entries.slice(3) };
     }
     await applyRest(session, call, rest);
   }

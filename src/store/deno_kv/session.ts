@@ -95,6 +95,8 @@ export class Session {
   readonly #kv: KvDriver;
   readonly #options: SessionOptions;
   readonly #group: GroupCommit;
+  /** Whether the file may hold runs of the first layout. */
+  hasEarlier = true;
   #commits = 0;
   #closed = false;
   #over: { readonly problem: string; readonly fields: StoreEnd } | undefined;

@@ -19,7 +19,7 @@ export async function trim(session: Session, call: Call, runId: string, cut: Cut
   await moveCut(session, call, runId, cut);
   await dropParts(session, call, epoch, before, kept);
   await dropRecords(session, call, epoch, before, kept);
-  const { head, others } = await look(session, call, runId, [cutKey(runId)]);
+  const { head, others } = await look(session, call, runId, () => [cutKey(runId)]);
   // The run was purged meanwhile: nothing of it stays behind.
   if (head?.position.epoch !== epoch && epochOf(others[0]!) === epoch) {
     const held = { key: cutKey(runId), versionstamp: others[0]!.versionstamp };
@@ -40,7 +40,8 @@ function epochOf(entry: KvEntry): unknown {
 }
 
 async function moveCut(session: Session, call: Call, runId: string, { epoch, before }: Cut): Promise<void> {
-  const read = async () => judged(await look(session, call, runId, [cutKey(runId)]), runId, epoch, before);
+  const read = async () =>
+    judged(await look(session, call, runId, () => [cutKey(runId)]), runId, epoch, before);
   let seen = await read();
   if (seen.first >= before) return;
   await session.settle(call, "trim", {

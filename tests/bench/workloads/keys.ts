@@ -2,6 +2,7 @@ import { compile, type HistoryEntry } from "superstep";
 import { expectStatus } from "../bench.ts";
 import type { Commit } from "../file.ts";
 import { askGraph, loopGraph, turns } from "../graphs.ts";
+import { keyKind } from "../../support/kv_faults.ts";
 import type { Workload } from "./mod.ts";
 
 /** Which keys each operation writes, and which it deletes. */
@@ -42,12 +43,12 @@ export const keys: Workload = {
 
 /** What a commit is for, by what the record in it says. */
 function operationOf({ kind, keys }: Commit, events: ReadonlyMap<string, HistoryEntry["events"]>): string {
-  const head = keys.find((key) => key[1] === "h");
+  const head = keys.find((key) => keyKind(key) === "h");
   const record = keys.find((key) => key[1] === "r");
   if (kind === "post") return "answer";
   if (head === undefined || record === undefined) return kind === "owner" ? "register a process" : kind;
   const types = events.get(`${head[2]} ${record[3]}`)?.map(({ type }) => type) ?? [];
-  if (types.includes("created")) return keys.some((key) => key[1] === "o") ? "start" : "submit";
+  if (types.includes("created")) return keys.some((key) => keyKind(key) === "works") ? "start" : "submit";
   if (types.includes("claimed")) return types.includes("resolved") ? "claim, with an answer" : "claim";
   if (types.includes("opened")) return "open a wait and pause";
   return types.includes("completed") ? "last step and end" : "step";
@@ -59,19 +60,19 @@ const KINDS: Readonly<Record<string, string>> = {
   m: "mailbox",
   c: "catalog",
   ci: "index",
-  o: "owned",
+  state: "index",
+  works: "owned",
   w: "wait",
-  wa: "inbox",
-  wr: "inbox",
-  k: "wake",
-  kr: "wake",
+  o: "inbox",
+  waits: "inbox",
+  wakes: "wake",
   q: "poke",
 };
 
 function kindsOf({ keys, deletes }: Commit): Record<string, number> {
   const kinds: Record<string, number> = {};
   const count = (key: readonly unknown[], sign: string) => {
-    const kind = `${sign}${KINDS[String(key[1])] ?? String(key[1])}`;
+    const kind = `${sign}${KINDS[keyKind(key)] ?? keyKind(key)}`;
     kinds[kind] = (kinds[kind] ?? 0) + 1;
   };
   for (const key of keys) count(key, "");
