@@ -151,7 +151,9 @@ export type {
   RunResult,
   RunView,
 } from "./src/engine/result.ts";
+export type { Emitted } from "./src/engine/emits.ts";
 export type { FollowOptions } from "./src/engine/follow.ts";
+export type { StreamEvent, StreamOptions } from "./src/engine/stream.ts";
 export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/engine/history.ts";
 export type { Hooks, Logger, RunEvent, VertexStart } from "./src/engine/events.ts";
 export type {
@@ -192,6 +194,10 @@ export type {
   CellsEntry,
   ClosedWait,
   Cut,
+  EmitBatch,
+  EmitPlace,
+  Emits,
+  EmitsWrite,
   IndexChanges,
   Inspection,
   MailboxEntry,

@@ -6,8 +6,9 @@ import { isOpen, openingKey } from "../model/wait.ts";
 import { vertexStart } from "./hook_events.ts";
 import { Attempt, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
-import type { BodyHost } from "./body_host.ts";
+import type { BodyHost, Return } from "./body_host.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
+import { emittedBy } from "./emits.ts";
 import type { VertexStart } from "./events.ts";
 import { keyIn, waitIdOf } from "./ids.ts";
 import { MapRoom } from "./map_room.ts";
@@ -257,6 +258,7 @@ export class Bodies<S> {
   #port(key: string, x: Execution, attempt: () => Attempt): Omit<BodyPort, "signal" | "failed"> {
     const of = refOf(x);
     const { runtime } = this.#deps;
+    let body: string | undefined;
     return {
       now: () => this.#now(),
       isBusy: () => this.#onces.areAtWork(key),
@@ -290,8 +292,9 @@ export class Bodies<S> {
       },
       refuse: (waitId, error) => this.#refuse(key, of, waitId, error),
       emit: (name, data) => {
-        const { runId } = this.#host.cursor().checkpoint.run;
-        const emit = () => this.#host.tell(() => ({ type: "emit", runId, ...of, name, data }));
+        body ??= this.#host.emits.nextBody();
+        const emitted = emittedBy(this.#host.cursor().checkpoint, x, { body, at: this.#now(), name, data });
+        const emit = () => this.#host.emits.send(emitted);
         const back = this.#returns.get(key);
         if (back === undefined) emit();
         else void back.ready.then(emit);
@@ -389,12 +392,4 @@ export class Bodies<S> {
 interface Prepared {
   readonly execution: Execution;
   readonly attempt: Attempt;
-}
-
-/** A body that goes on by itself after it was suspended. */
-interface Return {
-  /** Resolves when it may act. */
-  readonly ready: Promise<void>;
-  readonly goOn: () => void;
-  isRecorded: boolean;
 }

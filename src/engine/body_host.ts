@@ -1,6 +1,7 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import type { CallingRun } from "./child_runs.ts";
+import type { EmitWriter } from "./emit_writer.ts";
 import type { RunEvent, VertexStart } from "./events.ts";
 
 /** Where bodies leave their facts. */
@@ -26,8 +27,18 @@ export interface BodyHost<S> {
   isOpening(waitId: string): boolean;
   /** Keeps a live error for the result of the call. */
   keepError(key: string, error: unknown): void;
+  /** Where what bodies emit goes. */
+  readonly emits: Pick<EmitWriter, "nextBody" | "send">;
   /** Tells observers, if there are any, of an event. */
   tell(event: () => RunEvent): void;
   /** What runs a body within what observers put around it, if any does. */
   around(start: () => VertexStart): ((body: () => unknown) => unknown) | undefined;
+}
+
+/** A body that goes on by itself after it was suspended. */
+export interface Return {
+  /** Resolves when it may act. */
+  readonly ready: Promise<void>;
+  readonly goOn: () => void;
+  isRecorded: boolean;
 }

@@ -7,6 +7,7 @@ import { rowsOf } from "../model/pages.ts";
 import { isOver, type RunCaller, type RunRecord } from "../model/run.ts";
 import { sha256Hex } from "../runtime/hash.ts";
 import type { CatalogRow, Store } from "../store/store.ts";
+import type { Emitted } from "./emits.ts";
 
 /**
  * Runs that work for an execution of another run, as those of `Subgraph` do.
@@ -30,6 +31,8 @@ export interface CallingRun {
   calls(runId: string, by: ExecutionRef): void;
   /** The id under which a vertex of it was begun. */
   begunAs(vertexId: string): string;
+  /** A run that works for it emits. */
+  emits(emit: Emitted): void;
   /** A fault of the store, or of loading, was met by a run that works for it: it stops as by its own. */
   stop(fault: unknown): void;
 }
@@ -40,6 +43,7 @@ export const NO_RUN: CallingRun = {
   epoch: () => "",
   calls: () => {},
   begunAs: (id) => id,
+  emits: () => {},
   stop: () => {},
 };
 

@@ -18,6 +18,7 @@ import { mayBeHandledLater } from "../runtime/rejections.ts";
 import type { BodyInfo, BodyPort } from "./body.ts";
 import { BodyState } from "./body_state.ts";
 import { CALLING_RUN, type CallingRun } from "./child_runs.ts";
+import { emittable } from "./emits.ts";
 import { vertexRunId, waitIdOf } from "./ids.ts";
 import { InterruptSignal } from "./interrupt_signal.ts";
 import { PendingWait } from "./pending_wait.ts";
@@ -240,7 +241,8 @@ export class BodyContext implements TaskContext {
   }
 
   emit(type: string, data?: unknown): void {
-    if (this.#state.enter("emit")) this.#port.emit(type, data);
+    if (!this.#state.enter("emit")) return;
+    this.#port.emit(type, this.#storable(() => emittable(this.vertexId, type, data)));
   }
 
   log(message: string, fields: Readonly<Record<string, unknown>> = {}): void {
@@ -389,9 +391,7 @@ function expiry({ name, id }: WaitState): WaitExpiredError {
   return mayBeHandledLater(new WaitExpiredError(name, id));
 }
 
-function never<T>(): Promise<T> {
-  return new Promise(() => {});
-}
+const never = <T>() => new Promise<T>(() => {});
 
 function check<T>(schema: Schema<unknown, T> | undefined, value: T, what: string): T;
 function check(schema: Schema | undefined, value: unknown, what: string): unknown;

@@ -1,7 +1,6 @@
 import type { Cursor } from "../checkpoint/log.ts";
 import type { RecordEvent } from "../checkpoint/records.ts";
 import { isSuperstepError, messageOf, OwnershipLostError, RunAbortedError } from "../errors.ts";
-import { executionKey } from "../model/checkpoint.ts";
 import type { Timer } from "../runtime/runtime.ts";
 import { announce } from "./failure_log.ts";
 import { endOf } from "./end_reason.ts";
@@ -11,8 +10,9 @@ import { wrapInAroundHooks } from "./around.ts";
 import { Bodies } from "./bodies.ts";
 import type { RunnerDeps, RunSettings } from "./runner_deps.ts";
 import { gated, passOn, ungated } from "./flow/gate.ts";
+import { EmitWriter } from "./emit_writer.ts";
 import { type Hooks, notify, type RunEvent } from "./events.ts";
-import { isOutcome, withMailboxFacts } from "./mailbox_facts.ts";
+import { withMailboxFacts, withoutOutdated } from "./mailbox_facts.ts";
 import { Latch } from "./latch.ts";
 import type { OwnedRun, Owner } from "./ownership.ts";
 import { runTime } from "./run_time.ts";
@@ -35,6 +35,7 @@ export class Coordinator<S> implements OwnedRun {
   readonly #observers: () => readonly Hooks[];
   readonly #runId: string;
   readonly #children: ChildRuns;
+  readonly #emits: EmitWriter;
   readonly #latch = new Latch();
   readonly #bodies: Bodies<S>;
   readonly #durable = new Map<RecordEvent, () => void>();
@@ -74,6 +75,7 @@ export class Coordinator<S> implements OwnedRun {
     this.#owner = owner;
     this.#cursor = cursor;
     this.#runId = cursor.checkpoint.run.runId;
+    this.#emits = new EmitWriter(deps, settings, () => this.#cursor, (event) => this.#tell(event));
     this.#bodies = new Bodies(deps, settings.concurrency, {
       cursor: () => this.#cursor,
       callingRun: {
@@ -81,6 +83,7 @@ export class Coordinator<S> implements OwnedRun {
         epoch: () => this.#cursor.position.epoch,
         calls: (runId, by) => this.#children.add(runId, by),
         begunAs: (id) => this.#cursor.checkpoint.begunAs?.get(id) ?? id,
+        emits: (emit) => this.#emits.add(emit),
         stop: (fault) => this.#stop(fault),
       },
       note: (event) => {
@@ -109,6 +112,7 @@ export class Coordinator<S> implements OwnedRun {
         }),
       isOpening: (waitId) => this.#facts.some((e) => e.type === "opened" && e.id === waitId),
       keepError: (key, error) => this.#errors.set(key, error),
+      emits: this.#emits,
       tell: (event) => {
         if (this.#observers().length > 0) this.#tell(event());
       },
@@ -261,6 +265,8 @@ export class Coordinator<S> implements OwnedRun {
           return decided.command;
         }
         const { events, checkpoint, next, command } = decided;
+        const sending = this.#emits.written();
+        if (sending !== undefined) await sending;
         const appending = this.#deps.log.append(this.#cursor, {
           events,
           checkpoint,
@@ -276,6 +282,7 @@ export class Coordinator<S> implements OwnedRun {
         if (command.kind === "begin") {
           this.#bodies.prepareNextStep(checkpoint, next === undefined ? state : next.state);
         }
+        this.#emits.appending = appending;
         const cursor = await appending;
         this.#facts.splice(0, this.#appending);
         this.#appending = 0;
@@ -323,6 +330,7 @@ export class Coordinator<S> implements OwnedRun {
       }
     }
     this.#bodies.settled(events);
+    this.#emits.settled(before, events);
     this.#children.settle(events);
     if (events.some((e) => e.type === "routed")) this.#bodies.clear();
     if (rerun.length > 0) this.#rerun(events, rerun);
@@ -331,12 +339,7 @@ export class Coordinator<S> implements OwnedRun {
 
   /** What a body came to while the append was under way has not seen the results in it. */
   #rerun(events: readonly RecordEvent[], rerun: readonly string[]): void {
-    const resolved = new Set(events.flatMap((e) => e.type === "resolved" ? [e.id] : []));
-    this.#facts = this.#facts.filter((e) =>
-      e.type === "closed"
-        ? !resolved.has(e.id)
-        : !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item))
-    );
+    this.#facts = withoutOutdated(this.#facts, events, rerun);
     this.#bodies.outdate(rerun);
   }
 
@@ -386,6 +389,7 @@ export class Coordinator<S> implements OwnedRun {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.cancel();
+    this.#emits.end();
     const { run } = this.#cursor.checkpoint;
     this.#bodies.end(() => endOf(run, this.#lost, reason));
   }

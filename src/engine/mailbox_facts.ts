@@ -83,6 +83,20 @@ function without(
   });
 }
 
+/** What is left of facts that are not recorded when others were by which these executions run again. */
+export function withoutOutdated(
+  facts: readonly RecordEvent[],
+  recorded: readonly RecordEvent[],
+  rerun: readonly string[],
+): RecordEvent[] {
+  const resolved = new Set(recorded.flatMap((e) => e.type === "resolved" ? [e.id] : []));
+  return facts.filter((e) =>
+    e.type === "closed"
+      ? !resolved.has(e.id)
+      : !isOutcome(e) || !rerun.includes(executionKey(e.vertexId, e.item))
+  );
+}
+
 const NONE: readonly never[] = [];
 
 /** Whether the event is what a body came to, apart from running out of time. */

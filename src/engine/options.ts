@@ -209,7 +209,11 @@ export function settingsOf(
     concurrency: positive(options.concurrency, DEFAULT_CONCURRENCY, op, "concurrency"),
     checkpointEvery: options.checkpointEvery ?? "vertex",
     hooks: hooksOf(options.hooks),
-    ...(caller === undefined ? {} : { callers: () => caller.revisions(), isCalled: true }),
+    ...(caller === undefined ? {} : {
+      callers: () => caller.revisions(),
+      emits: (emit) => caller.emits(emit),
+      isCalled: true,
+    }),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.drain === undefined ? {} : { drain: options.drain }),
   };

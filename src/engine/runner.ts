@@ -49,6 +49,7 @@ import { statusesOf } from "./vertex_statuses.ts";
 import { type RunResult, type RunView, viewOf } from "./result.ts";
 import { checkOwner, whenVacant } from "./owner_check.ts";
 import { Starts, type Submitted } from "./starts.ts";
+import { streamed, type StreamEvent, type StreamOptions } from "./stream.ts";
 import { resultOf } from "./claimed_run.ts";
 import { type WorkerRow, workersOf } from "./workers.ts";
 
@@ -322,14 +323,14 @@ export class Runner<S, I = unknown> {
    * the run, each once and in order. A paused run is followed on. Reading stops when the iteration is left.
    *
    * @throws {CheckpointNotFoundError} there is no such run, or no longer
-   *
-   * @example
-   * ```ts ignore
-   * for await (const { revision, status } of runner.follow(runId)) console.log(revision, status);
-   * ```
    */
   follow(runId: string, options: FollowOptions = {}): AsyncIterableIterator<HistoryEntry> {
     return followed(this.#deps, runId, options);
+  }
+
+  /** As {@link Runner.follow}, with what bodies emit between the records: see {@link StreamEvent}. */
+  events(runId: string, options: StreamOptions = {}): AsyncIterableIterator<StreamEvent> {
+    return streamed(this.#deps, runId, options);
   }
 
   /** Runs of this graph, newest created first, each with what becomes of it where it is not over. */

@@ -2,6 +2,7 @@ import type { CheckpointLog } from "../checkpoint/log.ts";
 import type { CompiledGraph, Task } from "../model/definition.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { Store } from "../store/store.ts";
+import type { Emitted } from "./emits.ts";
 import type { Hooks, Logger } from "./events.ts";
 import type { StateRules } from "./fold.ts";
 import type { Flow } from "./flow/flow.ts";
@@ -42,6 +43,8 @@ export interface RunSettings {
   readonly hooks: readonly Hooks[];
   /** How far the callers of the run are, for its records; absent where it has none. */
   readonly callers?: () => readonly number[];
+  /** Where what it emits goes too: to the run that called it. */
+  readonly emits?: (emit: Emitted) => void;
   /** Whether it is the context of a body at work that asks for this. */
   readonly isCalled?: boolean;
 }

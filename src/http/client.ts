@@ -5,7 +5,10 @@
  * ```ts ignore
  * const api = createClient("https://example.com/superstep", { headers: { authorization: `Bearer ${token}` } });
  * const run = await bodyOf(api.v1.graphs[":graph_id"].runs.$post({ param: { graph_id: "approval" }, json: { input } }));
- * for await (const { revision, status } of events(api, run.runId)) console.log(revision, status);
+ * for await (const event of events(api, run.runId)) {
+ *   if (event.type === "checkpoint") console.log(event.revision, event.status);
+ *   else if (event.type === "emit") console.log(event.name, event.data);
+ * }
  * ```
  *
  * @module
@@ -14,7 +17,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { hc } from "hono/client";
 import { isOver } from "../model/run.ts";
 import type { AppType } from "./contract.ts";
-import type { Checkpoint, ErrorBody, Issue } from "./wire.ts";
+import type { ErrorBody, Issue, StreamEvent } from "./wire.ts";
 
 export { fromJson, toJson } from "../model/json.ts";
 export type { Json } from "../model/json.ts";
@@ -26,6 +29,7 @@ export type {
   Cause,
   Checkpoint,
   CheckpointEvent,
+  Emit,
   ErrorBody,
   Failure,
   GraphBody,
@@ -40,6 +44,7 @@ export type {
   RunRef,
   RunRow,
   RunWait,
+  StreamEvent,
   WaitPage,
   WorkerList,
 } from "./wire.ts";
@@ -139,8 +144,8 @@ async function errorOf(response: Response): Promise<ResponseError> {
 
 /** Options of {@link events}. */
 export interface EventsOptions {
-  /** The first revision. @default 0 */
-  readonly from?: number;
+  /** The id of the last event that was seen. @default the beginning of the run */
+  readonly after?: string;
   /** Aborting it ends the iteration. */
   readonly signal?: AbortSignal;
   /** How long to wait before a stream that broke off is taken up again, in milliseconds. @default 1000 */
@@ -148,8 +153,8 @@ export interface EventsOptions {
 }
 
 /**
- * What happens to a run, each revision once and in order, up to the record that ends it. A stream that breaks off is taken
- * up where it did.
+ * What happens to a run, and what its bodies emit, each once and in order, up to the record that ends it. A stream that breaks
+ * off is taken up where it did.
  *
  * @throws {ResponseError} the server refuses the stream, and would again
  */
@@ -157,22 +162,25 @@ export async function* events(
   client: Client,
   runId: string,
   options: EventsOptions = {},
-): AsyncGenerator<Checkpoint, void, undefined> {
+): AsyncGenerator<StreamEvent, void, undefined> {
   const { signal, retry = 1_000 } = options;
-  let from = options.from ?? 0;
+  let { after } = options;
   while (signal?.aborted !== true) {
     try {
       const response = await client.v1.runs[":run_id"].events.$get(
-        { param: { run_id: runId }, query: { from_revision: String(from) } },
-        { init: signal === undefined ? {} : { signal } },
+        { param: { run_id: runId }, query: {} },
+        {
+          ...(after === undefined ? {} : { headers: { "Last-Event-ID": after } }),
+          init: signal === undefined ? {} : { signal },
+        },
       );
       if (response.status === 204) return;
       if (!response.ok) throw await errorOf(response as unknown as Response);
-      for await (const checkpoint of messages(response.body!, signal)) {
-        if (checkpoint.revision < from) continue;
-        from = checkpoint.revision + 1;
-        yield checkpoint;
-        if (isOver(checkpoint.status)) return;
+      for await (const event of messages(response.body!, signal)) {
+        if (after !== undefined && isSeen(event, after)) continue;
+        after = event.id;
+        yield event;
+        if (event.type === "checkpoint" && isOver(event.status)) return;
       }
     } catch (error) {
       if (signal?.aborted) return;
@@ -182,10 +190,21 @@ export async function* events(
   }
 }
 
+/** Whether a server tells again what was seen up to `after`. */
+function isSeen({ type, id }: StreamEvent, after: string): boolean {
+  const [revision = 0, number = -1] = id.split(".").map(Number);
+  const [seen = 0, upTo = -1] = after.split(".").map(Number);
+  if (revision !== seen) return revision < seen;
+  // What tells of missing or replaced emits has the id of what came before.
+  return number < upTo || number === upTo && (type === "checkpoint" || type === "emit");
+}
+
+const TYPES: ReadonlySet<string> = new Set<StreamEvent["type"]>(["checkpoint", "emit", "replaced", "gap"]);
+
 async function* messages(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Checkpoint, void, undefined> {
+): AsyncGenerator<StreamEvent, void, undefined> {
   const reader = body
     .pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>)
     .pipeThrough(new EventSourceParserStream())
@@ -196,7 +215,7 @@ async function* messages(
     for (;;) {
       const { done, value } = await reader.read();
       if (done || signal?.aborted) return;
-      if (value.event === "checkpoint") yield JSON.parse(value.data);
+      if (TYPES.has(value.event ?? "")) yield { type: value.event, id: value.id, ...JSON.parse(value.data) };
     }
   } finally {
     signal?.removeEventListener("abort", leave);

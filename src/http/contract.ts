@@ -45,7 +45,7 @@ type Headers<Fields> = { header?: Fields };
 /** @internal */
 type Events =
   & Run
-  & Query<{ from_revision?: string | undefined }>
+  & Query<{ from_revision?: string | undefined; emits?: "true" | "false" | undefined }>
   & Headers<{ "last-event-id"?: string | undefined }>;
 
 /** The routes of an app with what they take and answer: what the typed client is made of. */

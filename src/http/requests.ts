@@ -105,10 +105,12 @@ export const HistoryQuery = z.strictObject({
 export const EventsQuery = z.strictObject({
   from_revision: digits.openapi({ description: "The first revision, unless Last-Event-ID is sent" })
     .optional(),
+  emits: z.enum(["true", "false"]).openapi({ description: "Whether what bodies emit is sent" }).optional(),
 });
 
 export const LastEventId = z.object({
-  "last-event-id": digits.openapi({ description: "The revision that was received last" }).optional(),
+  "last-event-id": z.string().regex(/^\d{1,15}(\.\d{1,15})?$/, "the id of an event")
+    .openapi({ description: "The id of the event that was received last", example: "7.12" }).optional(),
 });
 
 export const StartRequest = z.strictObject({

@@ -9,6 +9,7 @@ import type { ResumeOptions, SubmitOptions } from "../engine/options.ts";
 import type { Submitted } from "../engine/starts.ts";
 import { userVersion, type WorkerRow, workersOf } from "../engine/workers.ts";
 import type { RunView } from "../engine/result.ts";
+import type { StreamEvent, StreamOptions } from "../engine/stream.ts";
 import {
   BuildError,
   CheckpointNotFoundError,
@@ -55,6 +56,8 @@ export interface HttpRunner {
   history(runId: string, query?: HistoryQuery): Promise<Page<HistoryEntry>>;
   /** As {@link Runner.follow}. */
   follow(runId: string, options?: FollowOptions): AsyncIterableIterator<HistoryEntry>;
+  /** As {@link Runner.events}. */
+  events(runId: string, options?: StreamOptions): AsyncIterableIterator<StreamEvent>;
 }
 
 /** The runners that are served, and the runs of their graphs. Runs of other graphs in the store do not exist here. */

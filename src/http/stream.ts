@@ -1,4 +1,3 @@
-import type { HistoryEntry } from "../engine/history.ts";
 import type { Runtime, Timer } from "../runtime/runtime.ts";
 
 /** Times of a stream, in milliseconds. */
@@ -8,12 +7,21 @@ export interface StreamTimes {
   readonly lifetime: number;
 }
 
+/** A message of a stream. */
+export interface StreamMessage {
+  /** After which the reader goes on when it comes back. */
+  readonly id: string;
+  readonly event: string;
+  /** JSON. */
+  readonly data: unknown;
+}
+
 /** What a stream sends, and how it is ended from outside. */
-export interface StreamSource {
-  /** The records, in order; ends when the run does, or with the signal. */
-  records(signal: AbortSignal): AsyncIterableIterator<HistoryEntry>;
-  /** A record as the reader may see it. */
-  show(entry: HistoryEntry): unknown;
+export interface StreamSource<T> {
+  /** What happens to the run, in order; ends when the run does, or with the signal. */
+  events(signal: AbortSignal): AsyncIterableIterator<T>;
+  /** An event as the reader may see it. */
+  show(event: T): StreamMessage;
   /** Aborting it closes the stream. */
   readonly signal: AbortSignal | undefined;
   /** Called once, when nothing of the stream is left. */
@@ -23,21 +31,21 @@ export interface StreamSource {
 }
 
 /**
- * The records of a run as server-sent events, whose ids are revisions.
+ * What happens to a run as server-sent events.
  *
  * 1. Everything is done when the reader asks, one message at a time: nothing piles up for one that reads slowly, and of
  *    one that never reads nothing is kept but its timers.
- * 2. The stream ends after the record that ends the run, when the reader leaves, stalls or has had its time, when the
+ * 2. The stream ends with the events, when the reader leaves, stalls or has had its time, when the
  *    signal is aborted, and on a fault; then no timer, listener or reading is left. What was sent last can be resumed after.
  */
-export function eventStream(
-  source: StreamSource,
+export function eventStream<T>(
+  source: StreamSource<T>,
   times: StreamTimes,
   runtime: Runtime,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const leaving = new AbortController();
-  const records = source.records(leaving.signal);
+  const events = source.events(leaving.signal);
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let wanted: (() => void) | undefined;
   let ready: string | undefined = "retry: 1000\n\n";
@@ -79,9 +87,10 @@ export function eventStream(
   async function read(): Promise<void> {
     reading = true;
     try {
-      const { done, value } = await records.next();
-      if (done === true) end();
-      else offer(`id: ${value.revision}\nevent: checkpoint\ndata: ${JSON.stringify(source.show(value))}\n\n`);
+      const { done, value } = await events.next();
+      if (done === true) return end();
+      const { id, event, data } = source.show(value);
+      offer(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
     } catch (error) {
       if (!over) source.failed(error);
       end();
@@ -107,7 +116,7 @@ export function eventStream(
     for (const timer of [stall, lifetime]) timer?.cancel();
     source.signal?.removeEventListener("abort", end);
     leaving.abort();
-    records.return?.().catch(() => {});
+    events.return?.().catch(() => {});
     wake();
     controller?.close();
     source.closed();

@@ -1,5 +1,7 @@
 import type { HistoryEntry, InboxEntry, RecordEvent } from "../engine/history.ts";
 import type { RunView } from "../engine/result.ts";
+import type { StreamEvent } from "../engine/stream.ts";
+import type { StreamMessage } from "./stream.ts";
 import type { RunRow } from "../engine/activity.ts";
 import type { ItemFailure, VertexFailure } from "../model/failure.ts";
 import { stackOf } from "../engine/stacks.ts";
@@ -87,6 +89,15 @@ function haltOf({ kind, step, vertexId, target, message }: Halt, sight: Visibili
 /** A record of a run as far as it may be seen. */
 export function checkpointOf({ events, ...entry }: HistoryEntry, sight: Visibility): wire.Checkpoint {
   return { ...entry, events: events.map((event) => eventOf(event, sight)) };
+}
+
+/** Something that happens to a run, as a message of a stream. */
+export function streamMessageOf(event: StreamEvent, sight: Visibility): StreamMessage {
+  const { type, id, ...rest } = event;
+  if (event.type === "checkpoint") return { id, event: type, data: checkpointOf(event.entry, sight) };
+  if (event.type !== "emit") return { id, event: type, data: rest };
+  const { type: _, id: __, data, ...emit } = event;
+  return { id, event: type, data: { ...emit, ...(sight.state ? { data: toJson(data) } : {}) } };
 }
 
 /** Fields that are shown of each event, beside its type and its vertex: those that hold values with the state only. */

@@ -1,7 +1,9 @@
 import type { Activity } from "../engine/activity.ts";
+import type { Emitted } from "../engine/emits.ts";
 import type { HistoryEntry, InboxEntry } from "../engine/history.ts";
 import type { Cancellation } from "../engine/operations/cancel.ts";
 import type { FailedVertex, OpenWait, ResultBase } from "../engine/result.ts";
+import type * as engine from "../engine/stream.ts";
 import type { WorkerRow } from "../engine/workers.ts";
 import type { Topology } from "../graph/mod.ts";
 import type { Halt, InterruptReason, RunRecord, RunStatus } from "../model/run.ts";
@@ -119,6 +121,21 @@ export interface CheckpointEvent {
   /** Whatever else it says. */
   readonly [field: string]: unknown;
 }
+
+/** What a body emitted. */
+export interface Emit extends Omit<Emitted, "data"> {
+  /** A value; absent where it is not allowed. */
+  readonly data?: unknown;
+}
+
+/** What happens to a run, in order. */
+export type StreamEvent =
+  /** A record of the run. */
+  | ({ readonly type: "checkpoint"; readonly id: string } & Checkpoint)
+  /** Something that a body emitted. */
+  | ({ readonly type: "emit"; readonly id: string } & Emit)
+  /** A body runs again, or emits are missing. */
+  | Exclude<engine.StreamEvent, { type: "checkpoint" | "emit" }>;
 
 /** A page of a run's history. */
 export interface HistoryPage {

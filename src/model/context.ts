@@ -84,7 +84,12 @@ export interface TaskContext {
   answer<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined;
   /** The continuation stored with the latest `interrupt` of this execution. */
   continuation<T = unknown>(schema?: Schema<unknown, T>): { readonly value: T } | undefined;
-  /** Sends an ephemeral event to `handle.events()`; nothing is recorded. */
+  /**
+   * Sends a copy of `data` to whoever follows the run, in any process: `handle.events()`, `runner.events`, event streams. It is
+   * no part of the history: it is kept until a minute after the execution has settled, and at most 4 MiB a run.
+   *
+   * @throws {SerializationError} the data cannot be stored
+   */
   emit(type: string, data?: unknown): void;
   /** Writes a line to the runner's logger with the ids of this execution. */
   log(message: string, fields?: Readonly<Record<string, unknown>>): void;

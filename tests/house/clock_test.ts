@@ -59,6 +59,8 @@ const SPANS: Readonly<Record<string, string>> = {
   "src/engine/answering.ts": "pauses between tries to post",
   "src/engine/flow/sweep.ts": "how long a permit that others wait for has been as it is",
   "src/engine/quiet.ts": "how long a body has been quiet",
+  "src/engine/emit_writer.ts": "how long emits are gathered and kept",
+  "src/engine/stream.ts": "for how long readers share what one has read",
   "src/engine/operations/cancel.ts": "patience with an owner",
   "src/engine/owner_watch.ts": "the silence of owners",
   "src/engine/ownership.ts": "beats and polls",

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hc } from "hono/client";
-import { type AppType, bodyOf, createClient, events, ResponseError } from "../../src/http/client.ts";
+import {
+  type AppType,
+  bodyOf,
+  createClient,
+  events,
+  fromJson,
+  ResponseError,
+} from "../../src/http/client.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { aroundStore } from "../../src/testing/around_store.ts";
 import { createApp } from "../../src/http/app.ts";
@@ -13,6 +20,11 @@ function clientOf(s: Pick<Site, "app">, headers: Record<string, string> = {}) {
     ((input: string | Request | URL, init?: RequestInit) =>
       s.app.request(input as string, init)) as typeof globalThis.fetch;
   return createClient("http://localhost", { fetch, headers });
+}
+
+/** The records alone of what the client tells. */
+async function* checkpoints(...args: Parameters<typeof events>) {
+  for await (const event of events(...args)) if (event.type === "checkpoint") yield event;
 }
 
 test("the typed client starts, follows, answers, forks, edits and cancels runs (W2)", async () => {
@@ -33,7 +45,7 @@ test("the typed client starts, follows, answers, forks, edits and cancels runs (
   const { waits } = await bodyOf(api.v1.waits.$get({ query: { run_id: runId } }));
   const following = (async () => {
     const statuses: string[] = [];
-    for await (const { status } of events(api, runId)) statuses.push(status);
+    for await (const { status } of checkpoints(api, runId)) statuses.push(status);
     return statuses;
   })();
   const accepted = await bodyOf(api.v1.runs[":run_id"].waits[":wait_id"].answer.$post({
@@ -95,7 +107,7 @@ test("a stream that the server refuses for good ends in its error; one that brea
     }) as typeof fetch,
   });
   const seen: number[] = [];
-  for await (const { revision } of events(flaky, runId as string, { retry: 1 })) seen.push(revision);
+  for await (const { revision } of checkpoints(flaky, runId as string, { retry: 1 })) seen.push(revision);
   assert.deepEqual(seen, seen.map((_, i) => i));
   assert.ok(seen.length > 1 && calls === 4);
 });
@@ -109,17 +121,17 @@ test("what a server tells again is passed over, and of a run that is over and se
       s.app.request(input.replace(/\?.*/, ""), init)) as typeof fetch,
   });
   const seen: number[] = [];
-  for await (const { revision } of events(again, runId as string, { from: 1 })) seen.push(revision);
+  for await (const { revision } of checkpoints(again, runId as string, { after: "0" })) seen.push(revision);
   assert.equal(seen[0], 1);
-  const from = seen.at(-1)! + 1;
-  for await (const _ of events(clientOf(s), runId as string, { from })) assert.fail("there is no more");
+  const after = `${seen.at(-1)}`;
+  for await (const _ of events(clientOf(s), runId as string, { after })) assert.fail("there is no more");
 });
 
 test("following ends when it is aborted, without an error (W2)", async () => {
   await using s = await site([single("waits", (_, ctx) => ctx.interrupt())]);
   const { body: { runId } } = await s.post("/v1/graphs/waits/runs");
   const stop = new AbortController();
-  for await (const { status } of events(clientOf(s), runId as string, { signal: stop.signal })) {
+  for await (const { status } of checkpoints(clientOf(s), runId as string, { signal: stop.signal })) {
     if (status === "interrupted") stop.abort();
   }
   for await (const _ of events(clientOf(s), runId as string, { signal: stop.signal })) {
@@ -139,8 +151,46 @@ test("what another process appends is streamed too, by looking at the store (W2)
   });
   const { body: { runId } } = await s.post("/v1/graphs/echo/runs");
   const statuses: string[] = [];
-  for await (const { status } of events(clientOf({ app: elsewhere }), runId as string)) statuses.push(status);
+  for await (const { status } of checkpoints(clientOf({ app: elsewhere }), runId as string)) {
+    statuses.push(status);
+  }
   assert.equal(statuses.at(-1), "completed");
+});
+
+test("what bodies emit comes between the records, typed, also after a stream that broke off, and its data only where states are shown (A1, W2)", async () => {
+  const store = memoryStore();
+  const talk = single("talk", async (_, ctx) => {
+    for (const word of ["one", "two", "three"]) ctx.emit("word", { word, at: new Date(0) });
+    await ctx.once("said", () => 1);
+    ctx.emit("word", { word: "four" });
+  });
+  await using s = await site([talk], { store });
+  const { body: { runId } } = await s.post("/v1/graphs/talk/runs");
+  await inStatus(s, runId as string, "completed");
+  let calls = 0;
+  const broken = createClient("http://localhost", {
+    fetch: (async (input: string, init?: RequestInit) => {
+      const response = await s.app.request(input, init);
+      calls++;
+      if (calls > 2) return response;
+      // Cut after a few messages.
+      const messages = (await response.text()).split("\n\n").slice(0, 4).join("\n\n");
+      return new Response(`${messages}\n\n`, { headers: response.headers });
+    }) as typeof fetch,
+  });
+  const told: string[] = [];
+  for await (const event of events(broken, runId as string, { retry: 1 })) {
+    if (event.type !== "emit") told.push(event.type === "checkpoint" ? `#${event.revision}` : event.type);
+    else told.push((fromJson(event.data, "an emit") as { word: string }).word);
+  }
+  assert.deepEqual(told, ["#0", "#1", "one", "two", "three", "#2", "four", "#3"]);
+  assert.ok(calls > 2);
+  const shy = createApp({ runners: s.runners, expose: { state: false } });
+  for await (const event of events(clientOf({ app: shy }), runId as string)) {
+    if (event.type === "emit") assert.deepEqual([event.name, "data" in event], ["word", false]);
+  }
+  const without = await s.app.request(`/v1/runs/${runId}/events?emits=false`);
+  assert.ok(!(await without.text()).includes("event: emit"));
 });
 
 test("the type of an app is that of Hono's own client (W2)", async () => {

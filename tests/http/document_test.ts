@@ -146,6 +146,7 @@ test("parameters are described by name and place, and nothing that a route takes
   assert.deepEqual(of("/v1/runs/{run_id}/events", "get"), [
     "header last-event-id",
     "path run_id!",
+    "query emits",
     "query from_revision",
   ]);
   assert.deepEqual(of("/v1/runs", "get"), [

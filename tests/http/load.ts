@@ -65,8 +65,9 @@ async function one(client: Client, key: string, leaves: boolean) {
   let resumed = 0;
   for (let over = false; !over;) {
     over = true;
-    const from = (seen.at(-1) ?? -1) + 1;
-    for await (const checkpoint of events(client, runId, { from, retry: 20 })) {
+    const after = seen.length === 0 ? {} : { after: `${seen.at(-1)}` };
+    for await (const checkpoint of events(client, runId, { ...after, retry: 20 })) {
+      if (checkpoint.type !== "checkpoint") continue;
       seen.push(checkpoint.revision);
       status = checkpoint.status;
       const opened = checkpoint.events.find(({ type, kind }) => type === "opened" && kind === "answer");

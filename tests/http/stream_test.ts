@@ -7,12 +7,12 @@ import { VirtualClock } from "../../src/testing/virtual_clock.ts";
 const TIMES = { heartbeat: 15_000, stall: 30_000, lifetime: 900_000 };
 
 /** A source whose records the test sends, and a stream of it on virtual time. */
-function opened(times: Partial<typeof TIMES> = {}, more: Partial<StreamSource> = {}) {
+function opened(times: Partial<typeof TIMES> = {}, more: Partial<StreamSource<HistoryEntry>> = {}) {
   const clock = new VirtualClock();
   const queue: (HistoryEntry | "end" | Error)[] = [];
   let wake = () => {};
   const state = { closed: 0, left: 0, asked: 0, failed: [] as unknown[] };
-  async function* records(signal: AbortSignal) {
+  async function* events(signal: AbortSignal) {
     try {
       for (;;) {
         const next = queue.shift();
@@ -34,8 +34,8 @@ function opened(times: Partial<typeof TIMES> = {}, more: Partial<StreamSource> =
   const stop = new AbortController();
   const stream = eventStream(
     {
-      records,
-      show: ({ revision }) => ({ revision }),
+      events,
+      show: ({ revision }) => ({ id: `${revision}`, event: "checkpoint", data: { revision } }),
       signal: stop.signal,
       closed: () => void state.closed++,
       failed: (error) => void state.failed.push(error),
@@ -198,11 +198,11 @@ test("what happens to the records after the stream has ended is nobody's fault, 
   const stream = eventStream(
     {
       // deno-lint-ignore require-yield
-      async *records(leaving) {
+      async *events(leaving) {
         await new Promise<void>((resolve) => leaving.addEventListener("abort", () => resolve()));
         throw new Error("the store was closed meanwhile");
       },
-      show: () => ({}),
+      show: () => ({ id: "0", event: "checkpoint", data: {} }),
       signal,
       closed: () => {},
       failed: (error) => void failed.push(error),

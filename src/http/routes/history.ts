@@ -5,8 +5,10 @@ import { EventsQuery, HistoryQuery, LastEventId, limitOf } from "../requests.ts"
 import { HistoryPage, RunId } from "../schemas.ts";
 import { eventStream } from "../stream.ts";
 import { toJson } from "../../model/json.ts";
+import { defined } from "../../model/defined.ts";
 import { isOver } from "../../model/run.ts";
-import { checkpointOf } from "../views.ts";
+import type { StreamEvent } from "../../engine/stream.ts";
+import { checkpointOf, streamMessageOf } from "../views.ts";
 import type * as wire from "../wire.ts";
 
 const params = z.object({ run_id: RunId });
@@ -27,7 +29,8 @@ const events = createRoute({
   operationId: "streamEvents",
   summary: "What happens to a run, as it happens",
   description:
-    "Server-sent events named `checkpoint`, whose ids are revisions and whose data are those of the history. " +
+    "Server-sent events: `checkpoint`, whose ids are revisions and whose data are those of the history, and between " +
+    "them `emit` for what bodies emit, `replaced` where a body runs again, and `gap` for emits that are kept no more. " +
     "The stream ends with the record that ends the run; a reader that comes back after that gets 204.",
   request: { params, query: EventsQuery, headers: LastEventId },
   responses: {
@@ -37,6 +40,8 @@ const events = createRoute({
   },
 });
 
+/** Behind everything that is emitted after a revision. */
+const AFTER_ALL = 999_999_999_999_999;
 /** With states a page is short: each of them is put together from records before it. */
 const STATES_PER_PAGE = 50;
 /** A page ends with the records that come to more than this. */
@@ -76,7 +81,9 @@ export function historyRoutes(api: Api) {
       const { run_id } = c.req.valid("param");
       const { runner, run } = await served.find(run_id);
       const last = c.req.valid("header")["last-event-id"];
-      const from = last === undefined ? Number(c.req.valid("query").from_revision ?? "0") : Number(last) + 1;
+      const from = last === undefined
+        ? Number(c.req.valid("query").from_revision ?? "0")
+        : Number.parseInt(last, 10) + 1;
       if (from > run.revision + 1) {
         throw new HttpFault("BAD_REQUEST", {
           issues: [{
@@ -95,11 +102,14 @@ export function historyRoutes(api: Api) {
       if (c.req.method === "HEAD") return c.body(null, 200, headers);
       if (open >= streams.limit) throw new HttpFault("TOO_MANY_STREAMS", { headers: { "Retry-After": "5" } });
       open++;
-      const sight = { ...visibilityOf(api, c), state: false };
+      const sight = visibilityOf(api, c);
+      const hidden = { ...sight, state: false };
+      const after = last ?? (from === 0 ? undefined : `${from - 1}.${AFTER_ALL}`);
+      const emits = c.req.valid("query").emits !== "false" && runner.store.emits !== undefined;
       const source = {
-        records: (leaving: AbortSignal) =>
-          runner.follow(run_id, { from, poll: streams.poll, signal: leaving }),
-        show: (entry: Parameters<typeof checkpointOf>[0]) => checkpointOf(entry, sight),
+        events: (signal: AbortSignal) =>
+          runner.events(run_id, { poll: streams.poll, signal, emits, ...defined({ after }) }),
+        show: (event: StreamEvent) => streamMessageOf(event, event.type === "checkpoint" ? hidden : sight),
         signal: api.closing,
         closed: () => void open--,
         failed: (error: unknown) =>
