@@ -97,6 +97,8 @@ export function encrypted(store: Store, options: EncryptedOptions): Store {
     owners: store.owners,
     cells: store.cells,
     ...(store.emits && { emits: hiddenEmits(store.emits) }),
+    ...(store.leases && { leases: store.leases }),
+    ...(store.hints && { hints: store.hints.bind(store) }),
     append: async (runId, revision, entry, call) =>
       await store.append(runId, revision, {
         ...entry,

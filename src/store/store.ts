@@ -1,6 +1,8 @@
 import type { CallOptions } from "./call_options.ts";
 import type { CellChange, Cells } from "./cells.ts";
 import type { Emits } from "./emits.ts";
+import type { Leases } from "./leases.ts";
+import type { WakeRow } from "./wake.ts";
 import type { MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 import type { Owners } from "./owners.ts";
 import type { Position } from "./position.ts";
@@ -8,6 +10,8 @@ import type { Position } from "./position.ts";
 export type { CallOptions } from "./call_options.ts";
 export type { Cell, CellChange, CellName, CellQuery, Cells, CellsEntry } from "./cells.ts";
 export type { EmitBatch, EmitPlace, Emits, EmitsWrite } from "./emits.ts";
+export type { WakeRow } from "./wake.ts";
+export type { Leased, LeaseQuery, Leases } from "./leases.ts";
 export type { MailboxEntry, MailboxState, MailboxWrite, StoredMailbox } from "./mailbox.ts";
 export type { OwnedOptions, OwnerRow, Owners } from "./owners.ts";
 export type { Position } from "./position.ts";
@@ -83,6 +87,15 @@ export interface Store {
   readonly cells: Cells;
   /** What bodies emit, for readers in any process; absent in a store that has no such channel. */
   readonly emits?: Emits;
+  /** Due runs for one process at a time; absent in a store whose workers look at `wakes`. */
+  readonly leases?: Leases;
+  /**
+   * Calls the listener soon after something has become due, or an owner was poked, by whatever process; absent in a store that
+   * cannot. Hints come late, twice, or not at all: nothing may rely on one.
+   *
+   * @returns how to listen no more
+   */
+  hints?(listener: (hint: StoreHint) => void): () => void;
 
   /** Removes the beginning of a history. Resumable: whoever trims or purges the run next finishes the work. */
   trim(runId: string, cut: Cut, options?: CallOptions): Promise<void>;
@@ -90,6 +103,12 @@ export interface Store {
   purge(runId: string, options?: PurgeOptions): Promise<void>;
   /** Lets go of files and handles; no call may follow. */
   close(): Promise<void>;
+}
+
+/** What another process may have done. */
+export interface StoreHint {
+  /** The owner that was poked; absent where runs may be due. */
+  readonly ownerId?: string;
 }
 
 /** What a store is and can do. */
@@ -355,16 +374,4 @@ export interface Page<T> {
   readonly rows: readonly T[];
   /** What the query of the next page takes. */
   readonly cursor?: string;
-}
-
-/** A run to be woken. */
-export interface WakeRow {
-  /** The run to wake. */
-  readonly runId: string;
-  /** The graph that it runs. */
-  readonly graphId: string;
-  /** The version of that graph. */
-  readonly graphVersion: string;
-  /** When, in milliseconds since the epoch. */
-  readonly due: number;
 }

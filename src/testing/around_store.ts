@@ -1,11 +1,12 @@
-import type { Cells, Emits, Owners, Store } from "../store/store.ts";
+import type { Cells, Emits, Leases, Owners, Store } from "../store/store.ts";
 
 /** Every operation of a store; those of its owners and cells have a prefix. */
 export type StoreOp =
-  | Exclude<keyof Store, "info" | "owners" | "cells" | "emits">
+  | Exclude<keyof Store, "info" | "owners" | "cells" | "emits" | "leases" | "hints">
   | `owners.${keyof Owners}`
   | `cells.${keyof Cells}`
-  | `emits.${keyof Emits}`;
+  | `emits.${keyof Emits}`
+  | `leases.${keyof Leases}`;
 
 /** One call on its way to a store. */
 export interface StoreCall<T> {
@@ -31,6 +32,7 @@ const WRITES: ReadonlySet<StoreOp> = new Set([
   "owners.forget",
   "cells.write",
   "emits.add",
+  "leases.take",
 ]);
 
 /**
@@ -42,7 +44,7 @@ export function aroundStore(store: Store, around: AroundStore): Store {
     const writes = WRITES.has(op);
     return (...args: A): Promise<T> => around({ op, writes, args, apply: () => call(...args) });
   };
-  const { owners, cells, emits } = store;
+  const { owners, cells, emits, leases } = store;
   return {
     info: store.info,
     append: passing("append", store.append.bind(store)),
@@ -69,6 +71,8 @@ export function aroundStore(store: Store, around: AroundStore): Store {
         read: passing("emits.read", emits.read.bind(emits)),
       },
     }),
+    ...(leases && { leases: { take: passing("leases.take", leases.take.bind(leases)) } }),
+    ...(store.hints && { hints: store.hints.bind(store) }),
     owners: {
       register: passing("owners.register", owners.register.bind(owners)),
       beat: passing("owners.beat", owners.beat.bind(owners)),

@@ -15,7 +15,7 @@ export type { AnswerFunction, FakeAnswer, FakeAnswers } from "./answer_book.ts";
 export type { FakeTask } from "./instrument.ts";
 export { VirtualClock } from "./virtual_clock.ts";
 export type { ClockFork, DriveOptions, VirtualClockOptions } from "./virtual_clock.ts";
-export { storeCases, storeSuite } from "./store_suite.ts";
+export { leaseCases, storeCases, storeSuite } from "./store_suite.ts";
 export type { OpenedStore, StoreCase, StoreHarness } from "./store_suite.ts";
 export { controlPlaneCases, controlPlaneSuite } from "./control_plane_suite.ts";
 export type { ControlPlaneCase, ControlPlaneHarness, OpenedPlane } from "./control_plane_suite.ts";

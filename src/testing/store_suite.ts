@@ -10,6 +10,7 @@
 import { cellCases } from "./store_suite/cells.ts";
 import { emitCases } from "./store_suite/emits.ts";
 import { entryCases, entrySizeCases } from "./store_suite/entries.ts";
+import { leaseCases } from "./store_suite/leases.ts";
 import { indexCases } from "./store_suite/index_rows.ts";
 import { mailboxCases } from "./store_suite/mailbox.ts";
 import { ownerCases } from "./store_suite/owners.ts";
@@ -31,6 +32,9 @@ export interface StoreHarness {
   /** Opens a store on data that no other test uses. */
   open(): Promise<OpenedStore>;
 }
+
+/** The cases of a store that hands out leases, beside those of every store. */
+export { leaseCases };
 
 /** Every case of the suite, for other test runners. */
 export const storeCases: readonly StoreCase[] = [

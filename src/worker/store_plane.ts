@@ -5,7 +5,7 @@ import { ArgumentError, ControlPlaneClosedError, isStoreOver, reasonOf } from ".
 import { type Duration, toMs } from "../model/durations.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { systemRuntime } from "../runtime/system.ts";
-import type { CallOptions, Store, WakeOptions } from "../store/store.ts";
+import type { CallOptions, Store, WakeOptions, WakeRow } from "../store/store.ts";
 import { Alarm } from "../runtime/alarm.ts";
 import { Backoff, type BackoffLimits, pause } from "./backoff.ts";
 import { type ControlPlane, type Delivery, type Dispatch, type GraphKey, keyText } from "./control_plane.ts";
@@ -31,7 +31,9 @@ export interface StorePlaneOptions {
  *    again one polling period later.
  * 3. `nack` sets the run a later wake, so that it is put off for every worker; where it has none, or that fails, this
  *    plane alone puts it off.
- * 4. A consumer looks when it is asked for a delivery and nothing is at hand: at once after a hint, else after a jittered
+ * 4. Where the store hands out leases, due runs are taken by lease, so that workers do not race for them. Leases of what was not
+ *    claimed are given back with the next look.
+ * 5. A consumer looks when it is asked for a delivery and nothing is at hand: at once after a hint, else after a jittered
  *    polling period, or exactly when the next wake falls due before that.
  */
 export function storePlane(store: Store, options: StorePlaneOptions = {}): ControlPlane {
@@ -41,6 +43,10 @@ export function storePlane(store: Store, options: StorePlaneOptions = {}): Contr
 /** Rows that are read at once, and how many of those that are due a consumer chooses from. */
 const PAGE = 100;
 const WINDOW = 32;
+
+/** Runs that are leased at once, and for how many polling periods: as long as a claim may take. */
+const TAKE = 8;
+const LEASES = 5;
 
 const LONGEST_BACKOFF_MS = 5 * 60_000;
 /** Pauses while the store cannot be read. */
@@ -66,7 +72,9 @@ class StorePlane implements ControlPlane {
   readonly #again = new Map<string, Dispatch>();
   /** The wake under which a run was acknowledged, until a polling period has passed. */
   readonly #settled = new Map<string, { readonly due: number; readonly until: number }>();
-  readonly #unlisten: () => void;
+  readonly #unlisten: (() => void)[];
+  /** Leases of what was acknowledged, or not delivered. */
+  #back: Pick<WakeRow, "runId" | "due">[] = [];
   #closed = false;
 
   constructor(store: Store, options: StorePlaneOptions) {
@@ -78,10 +86,16 @@ class StorePlane implements ControlPlane {
     this.#alarm = new Alarm(runtime);
     const firstMs = spanOf("backoff", options.backoff, 1_000);
     this.#backoff = new Backoff(runtime, { firstMs, longestMs: Math.max(firstMs, LONGEST_BACKOFF_MS) });
-    this.#unlisten = ownershipOf(store, runtime).listen((runId) => {
-      this.#settled.delete(runId);
-      this.#alarm.ring();
+    this.#unlisten = [
+      ownershipOf(store, runtime).listen((runId) => {
+        this.#unsettle(runId);
+        this.#alarm.ring();
+      }),
+    ];
+    const heard = store.hints?.(({ ownerId }) => {
+      if (ownerId === undefined) this.#alarm.ring();
     });
+    if (heard !== undefined) this.#unlisten.push(heard);
   }
 
   // deno-lint-ignore require-await
@@ -95,7 +109,7 @@ class StorePlane implements ControlPlane {
     signal?.throwIfAborted();
     this.#checkOpen("consume");
     const wanted = new Set(keys.map(keyText));
-    const held = new Map<string, object>();
+    const held: Held = new Map();
     let faults = 0;
     try {
       while (!this.#closed && signal?.aborted !== true) {
@@ -103,15 +117,23 @@ class StorePlane implements ControlPlane {
         let delivered = false;
         let next = this.#pollMs * (0.75 + this.#runtime.random() / 2);
         try {
-          const look = await this.#look(wanted, signal);
+          const look = await this.#look(keys, wanted, signal);
           faults = 0;
           next = Math.min(next, look.next);
           const stale = this.#runtime.elapsed() + this.#pollMs;
-          for (const { dispatch, due } of look.due) {
-            if (this.#closed || signal?.aborted || this.#runtime.elapsed() > stale) break;
-            if (this.#inHand.has(dispatch.runId)) continue;
-            delivered = true;
-            yield this.#deliver(dispatch, due, held);
+          let left = look.due.length;
+          try {
+            for (const { dispatch, due } of look.due) {
+              if (this.#closed || signal?.aborted || this.#runtime.elapsed() > stale) break;
+              left--;
+              if (this.#inHand.has(dispatch.runId)) continue;
+              delivered = true;
+              yield this.#deliver(dispatch, due, held);
+            }
+          } finally {
+            if (left > 0) {
+              for (const { dispatch, due } of look.due.slice(-left)) this.#giveBack(dispatch.runId, due);
+            }
           }
         } catch (error) {
           if (signal?.aborted) return;
@@ -122,14 +144,18 @@ class StorePlane implements ControlPlane {
         if (!delivered) await this.#alarm.sleep(next, rings, signal);
       }
     } finally {
-      for (const [runId, token] of held) this.#free(runId, token);
+      for (const [runId, { token, due }] of held) {
+        this.#free(runId, token);
+        this.#giveBack(runId, due);
+      }
+      this.#returnLeases();
     }
   }
 
   // deno-lint-ignore require-await
   async close(): Promise<void> {
     this.#closed = true;
-    this.#unlisten();
+    for (const end of this.#unlisten) end();
     this.#alarm.ring();
   }
 
@@ -139,12 +165,13 @@ class StorePlane implements ControlPlane {
 
   /** What is due and nobody's yet, in no order, and for how long nothing else will be. */
   async #look(
+    keys: readonly GraphKey[],
     wanted: ReadonlySet<string>,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly due: readonly Due[]; readonly next: number }> {
     const now = this.#runtime.now();
     const elapsed = this.#runtime.elapsed();
-    for (const [runId, { until }] of this.#settled) if (until <= elapsed) this.#settled.delete(runId);
+    for (const [runId, { until }] of this.#settled) if (until <= elapsed) this.#unsettle(runId);
     const due = new Map<string, Due>();
     let next = Infinity;
     const consider = (dispatch: Dispatch, at: number | undefined, wait: number) => {
@@ -156,6 +183,20 @@ class StorePlane implements ControlPlane {
     };
     for (const dispatch of this.#again.values()) {
       if (wanted.has(keyText(dispatch))) consider(dispatch, undefined, 0);
+    }
+    const { leases } = this[STORE];
+    if (leases !== undefined) {
+      const back = this.#back.splice(0);
+      const query = { keys, until: now, limit: TAKE, forMs: LEASES * this.#pollMs, back };
+      const { rows, next: upcoming = Infinity } = await leases.take(
+        query,
+        signal === undefined ? {} : { signal },
+      );
+      for (const { runId, graphId, graphVersion, due: at } of rows) {
+        consider({ runId, graphId, graphVersion }, at, 0);
+      }
+      // Those that were handed out with these wait for their turn.
+      return { due: [...due.values()], next: Math.min(next, upcoming - now) };
     }
     let after: WakeOptions["after"];
     for (let room = WINDOW; due.size < room;) {
@@ -178,18 +219,38 @@ class StorePlane implements ControlPlane {
     return { due: shuffled([...due.values()], this.#runtime), next };
   }
 
+  #unsettle(runId: string): void {
+    const settled = this.#settled.get(runId);
+    if (settled === undefined) return;
+    this.#settled.delete(runId);
+    this.#giveBack(runId, settled.due);
+  }
+
+  #giveBack(runId: string, due: number | undefined): void {
+    if (due !== undefined && this[STORE].leases !== undefined) this.#back.push({ runId, due });
+  }
+
+  /** Others need not wait for leases that nobody uses here. */
+  #returnLeases(): void {
+    const back = this.#back.splice(0);
+    if (back.length === 0) return;
+    const query = { keys: [], until: 0, limit: 1, forMs: 0, back };
+    // They run out by themselves.
+    this[STORE].leases?.take(query).catch(() => {});
+  }
+
   /** For how long a run that was acknowledged under this wake is left alone. */
   #rest(runId: string, due: number | undefined): number {
     const settled = this.#settled.get(runId);
     return settled === undefined || settled.due !== due ? 0 : settled.until - this.#runtime.elapsed();
   }
 
-  #deliver(dispatch: Dispatch, due: number | undefined, held: Map<string, object>): Delivery {
+  #deliver(dispatch: Dispatch, due: number | undefined, held: Held): Delivery {
     const { runId } = dispatch;
     const token = {};
     this.#inHand.set(runId, token);
     this.#again.delete(runId);
-    held.set(runId, token);
+    held.set(runId, { token, due });
     let settled = false;
     const settle = () => {
       if (settled) return false;
@@ -227,6 +288,9 @@ class StorePlane implements ControlPlane {
     if (this.#inHand.get(runId) === token) this.#inHand.delete(runId);
   }
 }
+
+/** What a consumer holds, by run. */
+type Held = Map<string, { readonly token: object; readonly due: number | undefined }>;
 
 interface Due {
   readonly dispatch: Dispatch;

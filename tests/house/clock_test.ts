@@ -69,6 +69,7 @@ const SPANS: Readonly<Record<string, string>> = {
   "src/worker/store_plane.ts": "polls",
   "src/worker/worker.ts": "the grace of a worker that stops",
   "src/store/deno_kv/session.ts": "patience with a locked file",
+  "src/store/postgres/hints.ts": "pauses before it listens anew",
   "src/store/postgres/session.ts": "patience with a database that is away",
   "src/http/auth.ts": "patience with whoever authenticates",
   "src/http/body.ts": "patience with a request",

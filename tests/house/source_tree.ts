@@ -74,7 +74,17 @@ function isTypeOnlyExport(node: ts.ExportDeclaration): boolean {
       clause.elements.every((element) => element.isTypeOnly);
 }
 
-const STORE_INTERFACE = ["store", "cells", "emits", "mailbox", "owners", "position", "call_options"].map((
+const STORE_INTERFACE = [
+  "store",
+  "cells",
+  "emits",
+  "leases",
+  "mailbox",
+  "owners",
+  "position",
+  "wake",
+  "call_options",
+].map((
   name,
 ) => `src/store/${name}.ts`);
 

@@ -49,7 +49,7 @@ const poolOn = (url: string) => new pg.Pool({ connectionString: url, max: 4 }) a
 
 if (POSTGRES_BIN === undefined) test(NO_POSTGRES, () => {});
 else {
-  test("an append, a post, a tail and a wait are one round trip each, and 200 appends at once are few (S5, N3)", async () => {
+  test("an append, a post, a tail and a wait are one round trip each, and 200 appends at once are few (S5)", async () => {
     const { url } = await sharedServer();
     const opened = await openPostgres();
     const { pool, sent } = counting(poolOn(url));

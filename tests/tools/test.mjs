@@ -13,6 +13,8 @@
  * `// Runs on deno and bun by default: <why>`, which holds unless `SUPERSTEP_TEST_EFFORT` is `long`, the file is named
  * or others are asked for by `--only`.
  *
+ * With `SUPERSTEP_TEST_STORE=postgres` Deno runs the files that take a store in memory on PostgreSQL instead.
+ *
  * @typedef {import("./runtimes.mjs").RuntimeName} RuntimeName
  * @typedef {{ runtime: RuntimeName, files: string[] }} Batch
  * @typedef {{ batch: Batch, lines: RunnerLines, kill: () => void }} Work
@@ -23,10 +25,13 @@ import { availableParallelism, constants } from "node:os";
 import { join, relative, sep } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { importMapOnPostgres } from "./in_place.mjs";
 import { RunnerLines } from "./lines.mjs";
 import { buildForNode, installDependencies, locate, ROOT, RUNTIMES } from "./runtimes.mjs";
 
 const LONG = process.env.SUPERSTEP_TEST_EFFORT === "long";
+/** Whether Deno runs what takes a store in memory on PostgreSQL instead. */
+const ON_POSTGRES = process.env.SUPERSTEP_TEST_STORE === "postgres";
 /** Tests are long where the effort is. */
 const DEFAULT_LIMIT_S = LONG ? 900 : 180;
 /** Files per process: what most of them cost is to load the package. */
@@ -214,7 +219,10 @@ async function runBatch(batch) {
  */
 function testArguments({ runtime, files }) {
   const together = join(ROOT, "tests", "tools", "together.mjs");
-  if (runtime === "deno") return ["test", "-A", "--no-check", together, "--", ...files];
+  if (runtime === "deno") {
+    const map = ON_POSTGRES ? [`--import-map=${importMapOnPostgres()}`] : [];
+    return ["test", "-A", "--no-check", ...map, together, "--", ...files];
+  }
   // Bun's own limit names the test, so it comes first; its default of 5 s is too short where processes are started.
   if (runtime === "bun") {
     return [

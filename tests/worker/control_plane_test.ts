@@ -13,6 +13,7 @@ import type { Store } from "../../src/store/store.ts";
 import { type ControlPlane, storePlane } from "../../src/worker/mod.ts";
 import { graphOf, notes, processOn } from "../support/graphs.ts";
 import { Broker } from "./broker.ts";
+import { NO_POSTGRES, openPostgres, POSTGRES_BIN } from "../support/postgres.ts";
 import { openDenoKv, openMemory } from "../support/stores.ts";
 
 /** A plane, by default that of the store, on virtual time that stands still while the store is at work. */
@@ -53,6 +54,9 @@ async function openPlane(
 
 controlPlaneSuite("memory", { open: () => openPlane(openMemory) });
 controlPlaneSuite("deno kv", { open: () => openPlane(openDenoKv) });
+// Leases by the clock of the database, beside the virtual one of the plane.
+if (POSTGRES_BIN === undefined) test(NO_POSTGRES, () => {});
+else controlPlaneSuite("postgres", { open: () => openPlane(openPostgres) });
 controlPlaneSuite("a broker", { open: () => openPlane(openMemory, (_, clock) => new Broker(clock)) });
 
 test("a polling period or a backoff that is none is refused (CPL-07)", () => {

@@ -5,14 +5,18 @@
  */
 import { CheckpointNotFoundError, StoreError } from "../../errors.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { sha256Hex } from "../../runtime/hash.ts";
 import { systemRuntime } from "../../runtime/system.ts";
 import { checkCells } from "../cell_limits.ts";
 import { checkAppend, checkCut, checkPost } from "../limits.ts";
 import type { Store } from "../store.ts";
 import { pgCells } from "./cells.ts";
 import { openPool, type PgPool } from "./driver.ts";
+import { pgEmits } from "./emits.ts";
 import { numberOf } from "./encode.ts";
 import { open } from "./layout.ts";
+import { Hints } from "./hints.ts";
+import { pgLeases } from "./leases.ts";
 import { list, waits, wakes } from "./listing.ts";
 import { namesAt, type PostgresPlace } from "./names.ts";
 import { pgOwners } from "./owners.ts";
@@ -29,7 +33,13 @@ export { postgresGrants, postgresSchema } from "./tables.ts";
 export interface PostgresOptions extends PostgresPlace {
   /** Whether tables and functions are made or completed when they are not there. @default true */
   readonly migrate?: boolean;
-  /** The most connections of the pool that the store opens for a URL; four are as fast as more. @default 4 */
+  /**
+   * Whether processes tell each other what is due, by NOTIFY and one connection that listens; false behind a pooler that gives no
+   * process a connection of its own, such as PgBouncer in transaction mode. Without it they look every second.
+   * @default true
+   */
+  readonly hints?: boolean;
+  /** The most connections of the pool that the store opens for a URL, beside the one that listens; four are as fast as more. @default 4 */
   readonly connections?: number;
   /** How long a call waits, in milliseconds, while the database is away. @default 30000 */
   readonly deadline?: number;
@@ -62,7 +72,9 @@ export async function postgres(database: string | PgPool, options: PostgresOptio
     }
   }
   const ownsPool = typeof database === "string";
-  const pool = ownsPool ? await openPool(checkUrl(database), { connections, queryTimeout }) : database;
+  const pool = ownsPool
+    ? await openPool(checkUrl(database), { connections: connections + 1, queryTimeout })
+    : database;
   const session = new Session(pool, { runtime, deadline, ownsPool });
   try {
     await open(session, options);
@@ -70,13 +82,22 @@ export async function postgres(database: string | PgPool, options: PostgresOptio
     await session.close();
     throw error;
   }
-  const writer = new Writer(session, t);
+  const hints = new Hints(pool, {
+    // As long as the schema and prefix tell it apart, and no longer than a name may be.
+    channel: `superstep_${sha256Hex(t("hints")).slice(0, 24)}`,
+    runtime,
+    listen: () => pool.connect(),
+  });
+  const writer = new Writer(session, t, hints);
   const read = readers(session, t);
 
   return {
     info: { name: "postgres", durable: true },
     owners: pgOwners(session, t),
     cells: pgCells(session, t),
+    emits: pgEmits(session, t),
+    leases: pgLeases(session, t),
+    ...(options.hints === false ? {} : { hints: (listener) => hints.listen(listener) }),
     async append(runId, revision, entry, options) {
       const call = session.begin("append", runId, options);
       checkAppend(revision, entry);
@@ -142,6 +163,7 @@ export async function postgres(database: string | PgPool, options: PostgresOptio
       await session.row(call, `select ${t("purge")}($1, $2)::text as done`, [runId, options?.epoch ?? null]);
     },
     async close() {
+      hints.close();
       await session.close();
     },
   };

@@ -3,7 +3,7 @@ import { define, lockCells, lockOf, SYNCED } from "./sql.ts";
 
 /** Functions that change what hangs on a run, owners and cells. */
 export function rowFunctions(t: Names): string {
-  return [guards(t), index(t), owners(t), cells(t), removal(t)].join("\n");
+  return [guards(t), index(t), owners(t), cells(t), emits(t), leases(t), removal(t)].join("\n");
 }
 
 function guards(t: Names): string {
@@ -211,6 +211,68 @@ end`,
   ].join("\n");
 }
 
+/** Answers -1 when it was done, the head that is another one, or null where there is no such run. */
+function emits(t: Names): string {
+  return define(
+    t,
+    "emit",
+    "id text, epoch bigint, head bigint, dropped jsonb, rev int, num int, b bytea",
+    "int",
+    `declare r ${t("runs")}%rowtype;
+begin
+  select * into r from ${t("runs")} where run_id = id and run_key = epoch for share;
+  if r.run_id is null then return null; end if;
+  if r.token <> head then return r.revision; end if;
+  delete from ${t("emits")} e using jsonb_array_elements(dropped) x
+    where e.run_key = epoch and e.revision = (x->>0)::int and e.number = (x->>1)::int;
+  if b is not null then
+    insert into ${t("emits")} values (epoch, rev, num, b)
+      on conflict (run_key, revision, number) do update set bytes = excluded.bytes;
+  end if;
+  return -1;
+end`,
+  );
+}
+
+/**
+ * Rows that others have locked are due to them: they are skipped, here and when leases come back, so that nobody waits. The
+ * lease is not in an index, so that to take one is an update in place.
+ */
+function leases(t: Names): string {
+  return define(
+    t,
+    "lease",
+    "keys jsonb, until float8, lim int, ms float8, back jsonb",
+    "jsonb",
+    `declare answer jsonb; upcoming float8;
+begin
+  if jsonb_array_length(back) > 0 then
+    update ${t("runs")} set leased_until = null where run_id in (
+      select r.run_id from ${t("runs")} r join jsonb_array_elements(back) x on r.run_id = x->>0
+      where r.wake_due = (x->>1)::float8 and r.leased_until is not null for update of r skip locked);
+  end if;
+  with wanted as (select x->>0 as g, x->>1 as v from jsonb_array_elements(keys) x),
+  due as (
+    select d.run_id, d.wake_due, wanted.g, wanted.v from wanted cross join lateral (
+      select r.run_id, r.wake_due from ${t("runs")} r
+      where r.wake_graph = wanted.g and r.wake_version = wanted.v and r.wake_due <= until
+        and (r.leased_until is null or r.leased_until < clock_timestamp())
+      order by r.wake_due, r.run_id limit lim for update skip locked
+    ) d order by d.wake_due, d.run_id limit lim),
+  taken as (
+    update ${t("runs")} r set leased_until = clock_timestamp() + ms * interval '1 millisecond'
+    from due where r.run_id = due.run_id returning due.*)
+  select jsonb_agg(jsonb_build_array(run_id, g, v, wake_due) order by wake_due, run_id) into answer from taken;
+  select min(d.wake_due) into upcoming
+  from (select x->>0 as g, x->>1 as v from jsonb_array_elements(keys) x) wanted cross join lateral (
+    select r.wake_due from ${t("runs")} r
+    where r.wake_graph = wanted.g and r.wake_version = wanted.v and r.wake_due > until order by r.wake_due limit 1
+  ) d;
+  return jsonb_build_object('rows', coalesce(answer, '[]'), 'next', upcoming);
+end`,
+  );
+}
+
 function removal(t: Names): string {
   return [
     define(
@@ -244,7 +306,7 @@ begin
     returning r.run_key into k;
   if k is null then return; end if;
 ${
-        ["records", "parts", "entries", "catalog", "tags", "waits"]
+        ["records", "parts", "entries", "emits", "catalog", "tags", "waits"]
           .map((name) => `  delete from ${t(name)} where run_key = k;`).join("\n")
       }
 end`,

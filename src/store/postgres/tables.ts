@@ -67,6 +67,10 @@ create index if not exists ${only(t("runs_owned"))} on ${
 create index if not exists ${only(t("runs_wake"))} on ${
     t("runs")
   } (wake_due, run_id) where wake_due is not null;
+create index if not exists ${only(t("runs_wake_graph"))} on ${
+    t("runs")
+  } (wake_graph, wake_version, wake_due, run_id)
+  where wake_due is not null;
 
 create table if not exists ${t("records")} (
   run_key bigint not null, revision int not null, append_id text not null,
@@ -121,6 +125,12 @@ create index if not exists ${only(t("waits_graph"))} on ${t("waits")} (graph_id,
   where closed is null;
 create index if not exists ${only(t("waits_name"))} on ${t("waits")} (name, opened_at, run_id, wait_id)
   where closed is null;
+
+create table if not exists ${t("emits")} (
+  run_key bigint not null, revision int not null, number int not null, bytes bytea not null,
+  primary key (run_key, revision, number)
+);
+alter table ${t("emits")} alter bytes set storage external;
 
 create table if not exists ${t("owners")} (
   owner_id text collate "C" primary key, nonce text not null, beat_version bigint not null,

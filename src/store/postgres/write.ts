@@ -3,6 +3,7 @@ import { type AppendClaim, judgeAppend } from "../doubt.ts";
 import type { Appended, AppendEntry, CellName, Posted, PostEntry } from "../store.ts";
 import { encodeAppend, type Encoded, encodePost, joined } from "./encode.ts";
 import { type Flush, GroupCommit, type WriteRequest } from "./group_commit.ts";
+import type { Hints } from "./hints.ts";
 import type { Names } from "./names.ts";
 import { field, jsonOf } from "./rows.ts";
 import type { Call, Session } from "./session.ts";
@@ -39,9 +40,11 @@ const MAX_TRIES = 16;
 export class Writer {
   readonly #session: Session;
   readonly #group: GroupCommit;
+  readonly #hints: Pick<Hints, "send">;
 
-  constructor(session: Session, t: Names) {
+  constructor(session: Session, t: Names, hints: Pick<Hints, "send">) {
     this.#session = session;
+    this.#hints = hints;
     const text = `select ${t("write_many")}($1::text::jsonb, $2::bytea)::text as answers`;
     const flush: Flush = async (members) => {
       const call = session.begin("write", undefined, undefined);
@@ -67,6 +70,7 @@ export class Writer {
       const answer = await this.#write(call, runId, encoded, entry.cells);
       if (answer.k === "ok") {
         const position = { revision, epoch: answer.e!, token: answer.t! };
+        if (entry.index?.wake?.to !== undefined) this.#hints.send();
         return { position, ...versions(answer.mv, answer.cv) };
       }
       const verdict = judgeAppend(
@@ -90,7 +94,11 @@ export class Writer {
     const encoded = encodePost(runId, entry);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const answer = await this.#write(call, runId, encoded, entry.cells);
-      if (answer.k === "ok") return posted(answer.mv!, answer.cv);
+      if (answer.k === "ok") {
+        if (entry.wake?.to !== undefined) this.#hints.send();
+        if (entry.poke !== undefined) this.#hints.send(entry.poke);
+        return posted(answer.mv!, answer.cv);
+      }
       if (answer.e !== entry.epoch) throw new CheckpointNotFoundError(runId);
       if (answer.m && answer.mb === entry.postId) return posted(answer.m, answer.mc);
       if ((answer.m ?? null) !== entry.mailbox.version) throw new MailboxConflictError(runId);
