@@ -141,7 +141,7 @@ export class Presence {
       this.#logger.warn(
         `superstep: no living worker serves version ${graphVersion} of graph ${graphId}, of which ${runs.length} ` +
           `${runs.length === 1 ? "run is" : "runs are"} open, such as ${runs.slice(0, 3).join(", ")}; ` +
-          `start a worker with that code, or cancel them`,
+          `start a worker with that code, bring them to another version with superstep migrate, or cancel them`,
         { graphId, graphVersion, runs: runs.length },
       );
     }

@@ -5,6 +5,13 @@ import { soak, type SoakPlan } from "../soak/run.ts";
 import { effort } from "../support/effort.ts";
 import { HOST } from "../support/runtimes.ts";
 
+const KILLED =
+  "runs that workers share while they are killed and replaced all end as they should, and nothing is lost, done under two keys, or left behind, while clocks are set by an hour (W1, O1, O2)";
+const DEPLOYED =
+  "a rolling deploy of three versions with migrations, while workers are killed: nothing is lost, refused, taken back, or done under two keys, and no wait gets another id (V3, V5)";
+const BOTH =
+  "runs that workers share while they are killed and replaced by workers with newer versions all end as they should: nothing is lost, refused, taken back, or done under two keys, while clocks are set by an hour (W1, O1, O2, V3, V5)";
+
 /** As `deno task soak` does it, on one runtime where the effort is long. */
 const PLAN: SoakPlan = {
   runtime: HOST,
@@ -21,13 +28,15 @@ const PLAN: SoakPlan = {
     : {}),
 };
 
-test(
-  "runs that workers share while they are killed and replaced all end as they should, and nothing is lost, done under two keys, or left behind, while clocks are set by an hour (W1, O1, O2)",
-  {
-    timeout: effort(120_000, 600_000),
-  },
-  async () => {
-    const figures = await soak(PLAN);
+// What is short shows both at once.
+const plans: readonly [title: string, plan: SoakPlan][] = effort([[BOTH, { ...PLAN, versions: 3 }]], [
+  [KILLED, PLAN],
+  [DEPLOYED, { ...PLAN, versions: 3, seed: 7 }],
+]);
+
+for (const [title, plan] of plans) {
+  test(title, { timeout: effort(120_000, 600_000) }, async () => {
+    const figures = await soak(plan);
     assert.deepEqual(figures.filter(({ ok }) => !ok), []);
-  },
-);
+  });
+}

@@ -1,3 +1,7 @@
+import { CheckpointLog } from "../../src/checkpoint/log.ts";
+import { survey } from "../../src/engine/change/survey.ts";
+import { userVersion } from "../../src/engine/workers.ts";
+import { systemRuntime } from "../../src/runtime/system.ts";
 import { openDriver } from "../../src/store/deno_kv/driver.ts";
 import { unframe } from "../../src/store/deno_kv/frame.ts";
 import type { CatalogRow, Store, WakeRow } from "../../src/store/store.ts";
@@ -74,6 +78,35 @@ export async function contradictions(store: Store, runner: SoakRunner): Promise<
     if (run.reason === "sleeping" && wake === undefined) complain("it sleeps for ever");
   }
   return found;
+}
+
+/** Moves every open run to the newest version, as `superstep migrate --apply` does; those that it refuses, with why. */
+export async function movedOn(store: Store, runner: SoakRunner): Promise<readonly string[]> {
+  const refused: string[] = [];
+  for await (const { row, verdict } of survey(store, [runner], systemRuntime.now())) {
+    if (verdict.verdict === "refused") refused.push(`${row.runId}: ${verdict.problem}`);
+    else if (verdict.verdict !== "loads" && !await runner.adopt(row.runId)) {
+      refused.push(`${row.runId} stays`);
+    }
+  }
+  return refused;
+}
+
+/** How often runs moved to another version of their workflow, and those that did so backwards. */
+export async function movesOf(store: Store, rows: readonly CatalogRow[]) {
+  const log = new CheckpointLog(store, systemRuntime);
+  let moved = 0;
+  const back: string[] = [];
+  for (const { runId } of rows) {
+    for (const { events } of await log.history(runId, 0, 10_000)) {
+      for (const event of events) {
+        if (event.type !== "adopted" && event.type !== "migrated") continue;
+        moved++;
+        if (userVersion(event.to) <= userVersion(event.from)) back.push(runId);
+      }
+    }
+  }
+  return { moved, back };
 }
 
 /** The runs that anybody still owns. */

@@ -21,7 +21,7 @@ export interface SoakOrders {
   /** How often the clock of this process is set by an hour, in real milliseconds. @default never */
   readonly stepsEveryMs?: number;
   readonly task:
-    | { readonly kind: "work"; readonly concurrency: number }
+    | { readonly kind: "work"; readonly concurrency: number; readonly version: number }
     /** Submits runs, answers and cancels those that are to be, until a line comes in. */
     | {
       readonly kind: "people";
@@ -38,7 +38,7 @@ const { stepsEveryMs } = orders;
 const steps = stepsEveryMs && hourSteps(new Chance("steps", orders.process), stepsEveryMs);
 const runtime = fastClock(orders.start, orders.speed, steps || undefined);
 const store = await denoKv(db);
-const runner = soakRunner(store, runtime, ledger, orders.process);
+const runner = soakRunner(store, runtime, ledger, orders.process, task.kind === "work" ? task.version : 1);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 function say(line: Readonly<Record<string, unknown>>): void {
@@ -71,6 +71,9 @@ async function people(
   const chance = new Chance("people", seed);
   say({ at: "ready" });
   const done = { answered: 0, cancelled: 0, tooLate: 0 };
+  // The ids that were mailed: a run asks once, whatever becomes of its code.
+  const mailed = new Map<string, string>();
+  const otherIds = new Set<string>();
   let over = false;
   void lines.next().then(() => over = true);
   let submitted = 0;
@@ -88,6 +91,8 @@ async function people(
       const page = await runner.waits(cursor === undefined ? {} : { cursor });
       for (const { runId, waitId } of page.rows) {
         if (over) break;
+        if ((mailed.get(runId) ?? waitId) !== waitId) otherIds.add(runId);
+        mailed.set(runId, waitId);
         if (chance.percent(50)) continue;
         if (kindOf(runId) === "answered") {
           try {
@@ -107,5 +112,5 @@ async function people(
     }
     await pause(50);
   }
-  say({ at: "end", submitted, ...done });
+  say({ at: "end", submitted, ...done, otherIds: [...otherIds] });
 }

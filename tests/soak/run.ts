@@ -6,7 +6,16 @@ import { Child, type Said } from "../durability/child.ts";
 import { Chance } from "../fuzz/chance.ts";
 import type { RuntimeName } from "../support/runtimes.ts";
 import { temporaryFolder } from "../support/stores.ts";
-import { catalogOf, contradictions, effectProblems, isSettled, ownedRuns, strayKeys } from "./check.ts";
+import {
+  catalogOf,
+  contradictions,
+  effectProblems,
+  isSettled,
+  movedOn,
+  movesOf,
+  ownedRuns,
+  strayKeys,
+} from "./check.ts";
 import { fastClock } from "./fast_clock.ts";
 import type { SoakOrders } from "./process.ts";
 import { soakRunner } from "./workflow.ts";
@@ -27,6 +36,8 @@ export interface SoakPlan {
   /** The longest sleep of a run, in milliseconds of that clock. */
   readonly longestNapMs: number;
   readonly seed: number;
+  /** How many versions of the workflow workers come with, one after another. @default 1 */
+  readonly versions?: number;
 }
 
 /** One figure of a soak, and whether it is as it must be. */
@@ -60,7 +71,11 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
   try {
     const people = spawn({ kind: "people", runs, seed, forMs, longestNapMs: plan.longestNapMs });
     await people.until("ready");
-    const kills = await underFire(plan, chance, () => spawn({ kind: "work", concurrency: 16 }));
+    const kills = await underFire(
+      plan,
+      chance,
+      (version) => spawn({ kind: "work", concurrency: 16, version }),
+    );
     const settled = async () => {
       const rows = await catalogOf(store);
       return rows.length === runs && rows.every(isSettled);
@@ -101,7 +116,11 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
     const statuses: Record<string, number> = {};
     for (const { status } of rows) statuses[status] = (statuses[status] ?? 0) + 1;
     const owned = await ownedRuns(store);
-    const wrong = await contradictions(store, soakRunner(store, fastClock(start, speed), ledger, -1));
+    const newest = plan.versions ?? 1;
+    const code = soakRunner(store, fastClock(start, speed), ledger, -1, newest);
+    const refused = await movedOn(store, code);
+    const wrong = await contradictions(store, code);
+    const moves = await movesOf(store, rows);
     await store.sweep({ olderThan: 0 });
     await store.close();
     const none = (name: string, value: readonly string[]) => ({
@@ -123,21 +142,42 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
       none("runs neither over nor legitimately waiting", unsettled),
       none("effects missing", missing),
       none("effects under two idempotency keys", underTwoKeys),
+      { name: "runs moved to another version", ok: moves.moved > 0 || newest === 1, value: moves.moved },
+      none("open runs that the newest version refuses", refused),
+      none("runs taken back to an older version", moves.back),
+      none("runs that asked again under another id", said.otherIds as string[]),
       none("runs owned by the dead", owned),
       none("contradictions in the store", wrong),
       none("keys in the file that belong to nothing", await strayKeys(db)),
-      none("warnings of workers at the end", ends.flatMap((end) => end.warnings as string[])),
+      none(
+        "warnings of workers at the end",
+        ends.flatMap((end) => end.warnings as string[])
+          // Of those that wait for ever, and so move only when they are told to.
+          .filter((text) => newest === 1 || !/^superstep: no living worker serves version/.test(text)),
+      ),
     ];
   }
 }
 
-/** Kills workers at random and puts others in their place, for as long as the plan says. */
+/**
+ * Kills workers at random and puts others in their place, for as long as the plan says: those come with the next version as
+ * time goes by, so that older ones stay beside newer ones for a while. At the end those that are left of older versions are
+ * stopped, and replaced.
+ */
 async function underFire(
-  { workers, forMs }: SoakPlan,
+  { workers, forMs, versions = 1 }: SoakPlan,
   chance: Chance,
-  begin: () => Child,
+  start: (version: number) => Child,
 ): Promise<{ readonly alive: readonly Child[]; readonly killed: number }> {
   const alive: Child[] = [];
+  const begun = Date.now();
+  const older = new Map<Child, number>();
+  const begin = () => {
+    const version = Math.min(versions, 1 + Math.floor(versions * (Date.now() - begun) / forMs));
+    const child = start(version);
+    older.set(child, version);
+    return child;
+  };
   for (let i = 0; i < workers; i++) alive.push(begin());
   await Promise.all(alive.map((child) => child.until("ready")));
   let killed = 0;
@@ -151,6 +191,13 @@ async function underFire(
     await alive[i]!.ended;
     killed++;
     alive[i] = begin();
+  }
+  for (let i = 0; i < workers; i++) {
+    if (older.get(alive[i]!) === versions) continue;
+    await alive[i]!.until("ready");
+    alive[i]!.kill("SIGTERM");
+    await alive[i]!.ended;
+    alive[i] = start(versions);
   }
   await Promise.all(alive.map((child) => child.until("ready")));
   return { alive, killed };

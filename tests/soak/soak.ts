@@ -2,7 +2,7 @@
  * Four workers on one file serve 500 runs while they are killed and replaced at random. Prints its figures as JSON lines
  * and ends with 1 when one of them is not as it must be.
  *
- *     deno task soak [--seconds 60] [--runs 500] [--workers 4] [--speed 1] [--steps <ms>] [--seed N] [--runtime deno|bun|node]
+ *     deno task soak [--seconds 60] [--runs 500] [--workers 4] [--speed 1] [--steps <ms>] [--versions 3] [--seed N] [--runtime deno|bun|node]
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     workers: { type: "string", default: "4" },
     speed: { type: "string", default: "1" },
     steps: { type: "string" },
+    versions: { type: "string", default: "1" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     runtime: { type: "string", default: HOST },
   },
@@ -29,6 +30,7 @@ const plan = {
   speed: Number(values.speed),
   ...(values.steps === undefined ? {} : { stepsEveryMs: Number(values.steps) }),
   longestNapMs: 60_000,
+  versions: Number(values.versions),
   seed: Number(values.seed),
 };
 console.log(JSON.stringify({ name: "plan", ...plan }));

@@ -11,14 +11,27 @@ export const Go = defineWait("go", z.object({ by: z.string() }));
 export const KINDS = ["fan", "map", "retry", "answered", "asleep", "doomed", "patient"] as const;
 export type Kind = (typeof KINDS)[number];
 
-const State = z.object({
-  kind: z.enum(KINDS),
-  /** How long an `asleep` run sleeps, in milliseconds. */
-  nap: z.number().default(0),
-  log: z.array(z.string()).default([]),
-});
+/** What the state has in every version. */
+const COMMON = z.object({ kind: z.enum(KINDS), log: z.array(z.string()).default([]) });
+/** How long an `asleep` run sleeps, in milliseconds. */
+const nap = z.number().default(0);
 
-export type SoakRunner = Runner<z.infer<typeof State>, z.input<typeof State>>;
+/** The state by version: the second has one more field, the third another name for how long runs sleep. */
+const STATES = [
+  COMMON.extend({ nap }),
+  COMMON.extend({ nap, moved: z.number().default(0) }),
+  COMMON.extend({ napMs: nap, moved: z.number().default(0) }),
+] as unknown as readonly z.ZodType<State, State>[];
+type State = z.infer<typeof COMMON> & { nap?: number; napMs?: number; moved?: number };
+
+/** The ids that vertices have by version, where they are not those of the first one. */
+const NAMES: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { ask: "review" },
+  { ask: "decide", flaky: "retrying" },
+];
+
+export type SoakRunner = Runner<State, { kind: Kind; nap?: number }>;
 
 /** One effect, as it is in the ledger: what happened in fact, whoever remembers it. */
 export interface Effect {
@@ -57,11 +70,20 @@ export function effectsOf(runId: string, kind: Kind): readonly string[] {
   return ["begin", ...VERTICES[kind], "end"].map((what) => `${runId}/${what}`);
 }
 
-/** A runner of the workflow; `write` puts effects where they last. */
-export function soakRunner(store: Store, runtime: Runtime, ledger: string, process: number): SoakRunner {
+/** A runner of a version of the workflow, from 1 to 3; migrations lead from each to the next. */
+export function soakRunner(
+  store: Store,
+  runtime: Runtime,
+  ledger: string,
+  process: number,
+  version = 1,
+): SoakRunner {
+  const names = NAMES[version - 1]!;
+  const now = (id: string) => names[id] ?? id;
+  const first = (id: string) => Object.entries(names).find(([, name]) => name === id)?.[0] ?? id;
   const effect = (ctx: TaskContext, key: string, more = "") => {
     const item = ctx.item === undefined ? "" : `/${ctx.item}`;
-    const line: Effect = { process, key, about: `${ctx.runId}/${ctx.vertexId}${item}${more}` };
+    const line: Effect = { process, key, about: `${ctx.runId}/${first(ctx.vertexId)}${item}${more}` };
     appendFileSync(ledger, `${JSON.stringify(line)}\n`);
   };
   const working = <I, O>(work: (input: I, ctx: TaskContext) => Promise<O>) => ({
@@ -76,7 +98,7 @@ export function soakRunner(store: Store, runtime: Runtime, ledger: string, proce
   const noting = working((_: null, ctx) => Promise.resolve(ctx.vertexId));
   const note = {
     select: () => null,
-    reduce: (s: z.infer<typeof State>, said: string) => void s.log.push(said),
+    reduce: (s: State, said: string) => void s.log.push(said),
   };
   const ways: Readonly<Record<Kind, readonly string[]>> = {
     fan: ["a", "b", "c"],
@@ -87,7 +109,7 @@ export function soakRunner(store: Store, runtime: Runtime, ledger: string, proce
     doomed: ["ask"],
     patient: ["ask"],
   };
-  const graph = new GraphBuilder({ id: "soak", schema: State })
+  const builder = new GraphBuilder<State>({ id: "soak", version, schema: STATES[version - 1]! })
     .addVertex({ id: "begin", task: noting, ...note })
     .addVertex({ id: "a", task: noting, ...note })
     .addVertex({ id: "b", task: noting, ...note })
@@ -105,7 +127,7 @@ export function soakRunner(store: Store, runtime: Runtime, ledger: string, proce
       reduce: (s, marks) => void s.log.push(marks.join()),
     })
     .addVertex({
-      id: "flaky",
+      id: now("flaky"),
       retry: { maxAttempts: 4, backoff: { initial: "300ms", factor: 3 } },
       task: working((_: null, ctx) => {
         if (ctx.attempt < 3) throw new Error(`attempt ${ctx.attempt} fails`);
@@ -114,7 +136,7 @@ export function soakRunner(store: Store, runtime: Runtime, ledger: string, proce
       ...note,
     })
     .addVertex({
-      id: "ask",
+      id: now("ask"),
       waits: [Go],
       task: working(async (_: null, ctx) => (await ctx.waitFor(Go)).by),
       ...note,
@@ -126,19 +148,33 @@ export function soakRunner(store: Store, runtime: Runtime, ledger: string, proce
         return ctx.vertexId;
       }),
       ...note,
-      select: (s) => s.nap,
+      select: (s) => s.nap ?? s.napMs!,
     })
     .addVertex({ id: "end", task: noting, ...note })
     .addConditionalEdge("begin", {
-      targets: ["a", "b", "c", "items", "flaky", "ask", "nap"],
-      pick: (s) => ways[s.kind] as ("a" | "items" | "flaky" | "ask" | "nap")[],
+      targets: ["a", "b", "c", "items", "flaky", "ask", "nap"].map(now),
+      pick: (s) => ways[s.kind].map(now),
     })
     .addEdge("a", "join").addEdge("b", "join").addEdge("c", "join")
-    .addEdge("join", "end").addEdge("items", "end").addEdge("flaky", "end").addEdge("ask", "end")
-    .addEdge("nap", "end")
-    .build({ entry: "begin", finish: "end" });
+    .addEdge("join", "end").addEdge("items", "end").addEdge(now("flaky"), "end").addEdge(now("ask"), "end")
+    .addEdge("nap", "end");
+  if (version > 1) {
+    builder.addMigration({
+      from: 1,
+      state: (s: State) => ({ ...s, moved: 1 }),
+      vertices: { ask: "review" },
+    });
+  }
+  if (version > 2) {
+    builder.addMigration({
+      from: 2,
+      state: ({ nap, moved = 0, ...s }: State) => ({ ...s, napMs: nap, moved: moved + 1 }),
+      vertices: { review: "decide", flaky: "retrying" },
+    });
+  }
   const quiet = { info: () => {}, warn: () => {} };
-  return compile(graph, { store, runtime, logger: quiet });
+  const graph = builder.build({ entry: "begin", finish: "end" });
+  return compile(graph, { store, runtime, logger: quiet }) as unknown as SoakRunner;
 }
 
 /** The kind of a run is in its id. */
