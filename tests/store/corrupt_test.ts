@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { StoreError } from "../../src/errors.ts";
 import { host } from "../../src/runtime/host.ts";
 import { type Key, openDriver, openFault } from "../../src/store/deno_kv/driver.ts";
+import type { Position } from "../../src/store/store.ts";
 import { denoKv, type DenoKvStore, type KvDriver } from "../../src/store/deno_kv/mod.ts";
 import {
   bytes,
@@ -103,6 +104,33 @@ for (const [place, { prefix, isLast, op, read }] of Object.entries(places)) {
     });
   });
 }
+
+test("a record is read as it was written, whatever its length, and one of which a slice is missing is a StoreError (STR-14, S3)", async () => {
+  const folder = await temporaryFolder();
+  const path = `${folder.path}/store.db`;
+  const { kv: raw } = await openDriver(path);
+  const store = await denoKv(path);
+  try {
+    const records = [0, 1, 859, 860, 861, 1_720, 1_721, 2_580, 2_581, 5_000].map((size) => noise(size, size));
+    let at: Position | null = null;
+    for (const record of records) at = await push(store, "run", at, { record });
+    for (const [from, limit] of [[0, 100], [0, 1], [4, 1], [4, 3], [7, 2], [9, 5]] as const) {
+      const found = (await store.range("run", from, limit)).map(({ bytes }) => [...bytes]);
+      assert.deepEqual(found, records.slice(from, from + limit).map((record) => [...record]));
+    }
+    const keys = (await allEntries(raw)).map(({ key }) => key as Key).filter((key) => keyKind(key) === "r");
+    assert.equal(keys.length, records.length + 1 + 1 + 2 + 2);
+    await raw.atomic().delete(keys.findLast((key) => key.at(-2) === 7)!).commit();
+    await rejects(store.range("run", 6, 4), "STORE", { op: "range", runId: "run" });
+    assert.equal((await store.range("run", 8, 4)).length, 2);
+    await store.purge("run");
+    assert.deepEqual((await allEntries(raw)).filter(({ key }) => keyKind(key) === "r"), []);
+  } finally {
+    await store.close();
+    raw.close();
+    await folder.remove();
+  }
+});
 
 test("a record or a chunk that is missing is a StoreError, not a shorter history (STR-14, STR-21)", async () => {
   for (const [prefix, op] of [["r", "range"], ["b", "range"]] as const) {

@@ -8,6 +8,7 @@ import { MAILBOX_SLOT, type MailboxWrites, mailboxWrites } from "./mailboxes.ts"
 import { packRest } from "./rest.ts";
 import { mark, ownedWrites, waitWrites, wakeWrites } from "./rows.ts";
 import { headWrite } from "./run_state.ts";
+import { slicedWrites } from "./slices.ts";
 
 /**
  * How an append or a post is written. Sizes are known before anything is: what fits goes in one operation; what does
@@ -48,10 +49,13 @@ export function planAppend(
 ): Plan {
   const { appendId, index, mailbox, cells } = entry;
   const head = headWrite(runId, entry, epoch, revision);
+  const record = recordKey(epoch, revision);
+  const sliced = slicedWrites(record, [appendId, 0], entry.record);
   if (index === undefined && mailbox === undefined && cells === undefined && entry.parts.length === 0) {
-    const value = inlineValue([appendId, 0], entry.record);
     // A common step: nothing but a head and a short record.
-    if (value !== undefined) return { ...BARE, writes: [head, { key: recordKey(epoch, revision), value }] };
+    if (sliced !== undefined) return { ...BARE, writes: [head, ...sliced] };
+    const value = inlineValue([appendId, 0], entry.record);
+    if (value !== undefined) return { ...BARE, writes: [head, { key: record, value }] };
   }
   const fixed = [
     head,
@@ -64,7 +68,9 @@ export function planAppend(
     const partsBlob = blob !== undefined && entry.parts.length > 0 ? blob : 0;
     const rows = [
       ...fixed,
-      packer.pack(recordKey(epoch, revision), RECORD_SLOT, [appendId, partsBlob], entry.record),
+      ...sliced !== undefined && partsBlob === 0
+        ? sliced
+        : [packer.pack(record, RECORD_SLOT, [appendId, partsBlob], entry.record)],
     ];
     entry.parts.forEach((part, i) => {
       if (partsBlob !== 0) packer.cut(i, part);

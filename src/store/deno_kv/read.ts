@@ -9,6 +9,7 @@ import { storedWait } from "./rows.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import { appendIdAt, type Head, look, recordMeta } from "./run_state.ts";
 import { type Call, type Session, TornRead } from "./session.ts";
+import { entriesOf, joinedRecords, type SlicedRecord } from "./slices.ts";
 import { firstOf } from "./trim.ts";
 
 /** What the read paths share. */
@@ -60,10 +61,10 @@ async function readRecords(
 ): Promise<readonly StoredRecord[]> {
   const { epoch } = head.position;
   const keys = { start: recordKey(epoch, from), end: recordKey(epoch, to) };
-  const entries = await session.list(call, keys, to - from);
+  const entries = await session.list(call, keys, entriesOf(to - from));
+  const records = joinedRecords(entries, keys.start.length);
   return await Promise.all(
-    expectRun(entries, from, to).map(async (entry, i) => {
-      const packed = unpack(entry, "a record");
+    expectRun(records, from, to).map(async ({ packed }, i) => {
       const { appendId } = recordMeta(packed);
       const bytes = packed.blob === undefined
         ? packed.body
@@ -73,12 +74,12 @@ async function readRecords(
   );
 }
 
-function expectRun(entries: readonly KvEntry[], from: number, to: number): readonly KvEntry[] {
-  const first = entries.findIndex((entry, i) => entry.key.at(-1) !== from + i);
-  if (first >= 0 || entries.length < to - from) {
-    throw new TornRead(`record ${from + (first < 0 ? entries.length : first)} of the run is missing`);
+function expectRun(records: readonly SlicedRecord[], from: number, to: number): readonly SlicedRecord[] {
+  const first = records.findIndex(({ key }, i) => key.at(-1) !== from + i);
+  if (first >= 0 || records.length < to - from) {
+    throw new TornRead(`record ${from + (first < 0 ? records.length : first)} of the run is missing`);
   }
-  return entries;
+  return records;
 }
 
 export async function parts(

@@ -102,7 +102,11 @@ async function dropRecords(
 ): Promise<void> {
   let keys: Key[] = [];
   for await (const entry of entriesOf(session, call, recordKey(epoch, 0), recordKey(epoch, before))) {
-    const revision = entry.key.at(-1) as number;
+    const revision = entry.key[3] as number;
+    if (entry.key.length > recordKey(epoch, revision).length) {
+      keys.push(entry.key as Key); // A slice of the record before.
+      continue;
+    }
     const packed = unpack(entry, "a record");
     const { partsBlob } = recordMeta(packed);
     let isNeeded = false;
