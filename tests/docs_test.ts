@@ -23,9 +23,9 @@ interface Example {
 }
 
 const EXAMPLES: readonly Example[] = [
-  ...["README.md", "docs/flow-control.md", "docs/encryption.md"].flatMap((path) =>
-    examplesIn(path, readFileSync(join(ROOT, path), "utf8"), 1)
-  ),
+  ...["README.md", "docs/flow-control.md", "docs/encryption.md", "docs/changing-workflows.md"].flatMap((
+    path,
+  ) => examplesIn(path, readFileSync(join(ROOT, path), "utf8"), 1)),
   ...sourceFiles("mod.ts", "src", "tasks").flatMap(({ path, text }) =>
     [...text.matchAll(/^ *\/\*\*\n(?: *\*.*\n)*? *\*\//gm)].flatMap((comment) =>
       examplesIn(path, comment[0].replace(/^ *\* ?/gm, ""), lineAt(text, comment.index))
