@@ -31,6 +31,7 @@
 // Declaring
 export {
   Concurrency,
+  definePool,
   defineWait,
   Graph,
   Migration,
@@ -153,6 +154,9 @@ export type {
 } from "./src/engine/result.ts";
 export type { Emitted } from "./src/engine/emits.ts";
 export type { FollowOptions } from "./src/engine/follow.ts";
+export { listPools } from "./src/engine/flow/pools.ts";
+export type { PoolRow } from "./src/engine/flow/pools.ts";
+export type { Pool, PoolOptions } from "./src/model/pool.ts";
 export type { StreamEvent, StreamOptions } from "./src/engine/stream.ts";
 export type { HistoryEntry, HistoryQuery, InboxEntry, RecordEvent } from "./src/engine/history.ts";
 export type { Hooks, Logger, RunEvent, VertexStart } from "./src/engine/events.ts";

@@ -5,6 +5,7 @@ import type { WorkflowClass } from "./decorators/mod.ts";
 import type { RunnerDeps } from "./engine/runner_deps.ts";
 import { hooksOf } from "./engine/events.ts";
 import { Flow } from "./engine/flow/flow.ts";
+import { poolsOf } from "./engine/flow/pools.ts";
 import { loggerOf, positive, type RunnerOptions, span } from "./engine/options.ts";
 import { ownershipOf } from "./engine/ownership.ts";
 import { Runner } from "./engine/runner.ts";
@@ -110,6 +111,7 @@ export function compile<S, I>(
   const guard = sizeGuard(positive(options.maxStateBytes, DEFAULT_MAX_BYTES, "compile", "maxStateBytes"));
   const schemas = new Map<string, unknown>();
   for (const vertex of graph.vertices.values()) {
+    if (vertex.pool !== undefined) poolsOf(store).of(vertex.pool, runtime);
     for (const wait of vertex.waits.values()) {
       schemas.set(`${vertex.id}/${wait.name}`, jsonSchemaOf(wait.schema));
     }

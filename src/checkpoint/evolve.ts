@@ -1,5 +1,6 @@
 import { type Checkpoint, type Execution, executionKey, extended } from "../model/checkpoint.ts";
 import { defined } from "../model/defined.ts";
+import { isOfPool } from "../model/flow.ts";
 import { hasEnded } from "../model/run.ts";
 import { openingKey, type WaitState } from "../model/wait.ts";
 import { freshExecution } from "./beginning.ts";
@@ -110,9 +111,12 @@ export class Evolution {
       case "queued":
         return this.#queue(event);
       case "granted":
+        // Those of pools are held by bodies.
+        if (isOfPool(event.permit)) return;
         this.#run.permits = [...this.#run.permits ?? [], { permit: event.permit, n: event.n }];
         return;
       case "freed":
+        if (isOfPool(event.permit)) return;
         this.#run.permits = this.#run.permits?.filter(({ permit }) => permit !== event.permit) ?? [];
         if (this.#run.permits.length === 0) delete this.#run.permits;
         return;

@@ -19,6 +19,7 @@ import type {
 import type { Duration } from "../model/durations.ts";
 import type { FlowOptions } from "../model/flow.ts";
 import type { Schema } from "../model/schema.ts";
+import type { Pool } from "../model/pool.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { assertSingleCopy } from "../runtime/single_copy.ts";
 import { VERSION } from "../runtime/version.ts";
@@ -65,6 +66,7 @@ export interface VertexBinding {
   readonly select?: (state: never) => unknown;
   readonly each?: (state: never) => readonly unknown[];
   readonly concurrency?: number;
+  readonly pool?: Pool;
   readonly reduce: (state: never, output: never) => unknown;
 }
 

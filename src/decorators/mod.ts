@@ -1,4 +1,5 @@
 export type { Annotation } from "./annotation.ts";
+export { definePool } from "./define_pool.ts";
 export { defineWait } from "./define_wait.ts";
 export type { DefineWaitOptions } from "./define_wait.ts";
 export { Graph } from "./graph.ts";

@@ -1,6 +1,7 @@
 import { BuildError } from "../errors.ts";
 import type { RouteOptions, TaskShape } from "../model/definition.ts";
 import { type KnownOptions, ON_OFF } from "../model/known_options.ts";
+import { type Pool, poolProblem } from "../model/pool.ts";
 import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import {
@@ -31,6 +32,8 @@ export interface VertexDecoratorBase<S, T extends string> {
   readonly join?: "any" | "all";
   /** The waits that the task may open with `ctx.waitFor`. @default none */
   readonly waits?: readonly WaitDefinition[];
+  /** The pool that its bodies share with others, made by `definePool`. @default none */
+  readonly pool?: Pool;
   /** Where a run always goes next: vertices, which several fan out to, or `END`. @default nowhere */
   readonly to?: string | readonly string[];
   /** Where a run may go next, and where it does. Not together with `to`. @default nowhere */
@@ -77,6 +80,7 @@ const KNOWN = {
   select: true,
   each: true,
   concurrency: true,
+  pool: true,
   reduce: true,
 } satisfies KnownOptions<
   keyof (VertexOptions<never, never, never, string> | MapVertexOptions<never, never, never, string>)
@@ -149,9 +153,11 @@ export function Vertex(options: ErasedOptions): Annotation {
       const problem = waitProblem(wait);
       if (problem !== undefined) throw new BuildError("@Vertex", `on class ${nameOf(cls)}: ${problem}`);
     }
+    const noPool = options.pool === undefined ? undefined : poolProblem(options.pool);
+    if (noPool !== undefined) throw new BuildError("@Vertex", `on class ${nameOf(cls)}: ${noPool}`);
     const { id, entry = false, finish = false, to = [], route, label, join, waits, select, each, reduce } =
       options;
-    const { concurrency } = options;
+    const { concurrency, pool } = options;
     const vertex: VertexRecord = Object.freeze({
       graph,
       id,
@@ -166,6 +172,7 @@ export function Vertex(options: ErasedOptions): Annotation {
         ...(select === undefined ? {} : { select }),
         ...(each === undefined ? {} : { each }),
         ...(concurrency === undefined ? {} : { concurrency }),
+        ...(pool === undefined ? {} : { pool }),
         reduce,
       }),
       ...origin,

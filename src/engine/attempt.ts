@@ -1,5 +1,6 @@
 import { canonical } from "../checkpoint/canonical.ts";
 import { isSuperstepError, VertexTimeoutError } from "../errors.ts";
+import type { Execution } from "../model/checkpoint.ts";
 import type { Task } from "../model/definition.ts";
 import type { FaultPhase } from "../model/failure.ts";
 import type { Timer } from "../runtime/runtime.ts";
@@ -304,4 +305,10 @@ function phaseOf(error: unknown): FaultPhase {
   if (isSuperstepError(error, "SERIALIZATION", "STATE_SIZE")) return "serialize";
   if (isSuperstepError(error, "VERTEX_TIMEOUT")) return "timeout";
   return isSuperstepError(error, "CONTEXT") ? "wait" : "execute";
+}
+
+/** A body that has been made and not started, with the execution that it is of. */
+export interface Prepared {
+  readonly execution: Execution;
+  readonly attempt: Attempt;
 }

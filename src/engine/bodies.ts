@@ -1,20 +1,21 @@
 import { freshExecution } from "../checkpoint/beginning.ts";
 import type { EventOf, RecordEvent } from "../checkpoint/records.ts";
 import { ContextError, messageOf } from "../errors.ts";
-import { type Checkpoint, type Execution, refOf } from "../model/checkpoint.ts";
-import { isOpen, openingKey } from "../model/wait.ts";
+import { type Checkpoint, type Execution, type ExecutionRef, refOf } from "../model/checkpoint.ts";
+import { isOpen } from "../model/wait.ts";
 import { vertexStart } from "./hook_events.ts";
-import { Attempt, type Settlement } from "./attempt.ts";
+import { Attempt, type Prepared, type Settlement } from "./attempt.ts";
 import type { BodyPort } from "./body.ts";
 import type { BodyHost, Return } from "./body_host.ts";
 import type { RunnerDeps } from "./runner_deps.ts";
 import { emittedBy } from "./emits.ts";
 import type { VertexStart } from "./events.ts";
-import { keyIn, waitIdOf } from "./ids.ts";
+import { keyIn, reopening } from "./ids.ts";
 import { MapRoom } from "./map_room.ts";
 import { Onces } from "./onces.ts";
 import { Outcomes } from "./outcomes.ts";
 import { type PlannedExecution, planStep, type StepPlan } from "./plan.ts";
+import { PoolRoom } from "./flow/pool_room.ts";
 import { slowMs } from "./quiet.ts";
 import { letGo } from "./released_bodies.ts";
 import { runTime } from "./run_time.ts";
@@ -34,6 +35,7 @@ export class Bodies<S> {
   readonly #concurrency: number;
   readonly #host: BodyHost<S>;
   readonly #outcomes: Outcomes<S>;
+  readonly #pools: PoolRoom<S>;
   readonly #attempts = new Map<string, Attempt>();
   /** Suspended bodies, with the fact that says so. */
   readonly #suspended = new Map<string, EventOf<"suspended">>();
@@ -59,6 +61,7 @@ export class Bodies<S> {
     this.#concurrency = concurrency;
     this.#host = host;
     this.#outcomes = new Outcomes(deps, host);
+    this.#pools = new PoolRoom(deps, host);
   }
 
   /** Whether any body is at work. */
@@ -103,9 +106,15 @@ export class Bodies<S> {
     if (this.#onces.settled(events)) this.#host.wake();
   }
 
+  /** Gives the permit of a body back while a run that it called is at work. */
+  lend(by: ExecutionRef, work: Promise<unknown>): Promise<void> {
+    return this.#pools.lend(by, work);
+  }
+
   /** The step is over. */
   clear(): void {
     this.#plan = undefined;
+    this.#pools.end();
     this.#ready.clear();
     this.#again.clear();
     this.#started.clear();
@@ -116,6 +125,7 @@ export class Bodies<S> {
   /** Ends every body, where there are any, for a reason that is made then; nothing more of them is accepted. */
   end(because: () => Error): void {
     this.#ended = true;
+    this.#pools.end();
     if (this.#attempts.size === 0 && !this.#onces.areAtWork()) return;
     const reason = because();
     for (const attempt of this.#attempts.values()) attempt.abandon(reason);
@@ -126,6 +136,7 @@ export class Bodies<S> {
   /** The run was released: suspended bodies may still come back, which runs their executions again. */
   leave(): void {
     const { checkpoint } = this.#host.cursor();
+    this.#pools.end();
     for (const attempt of this.#overBefore) letGo(this.#deps, checkpoint, attempt, true);
     for (const key of this.#suspended.keys()) {
       letGo(this.#deps, checkpoint, this.#attempts.get(key)!, this.#returns.has(key));
@@ -175,6 +186,8 @@ export class Bodies<S> {
     for (const [key, { isRecorded, goOn }] of this.#returns) {
       if (this.#atWork >= this.#concurrency) return;
       if (!isRecorded || room.isFull(this.#attempts.get(key)?.info.execution.vertexId)) continue;
+      const x = this.#attempts.get(key)?.info.execution;
+      if (x !== undefined && !this.#pools.mayRun(x)) continue;
       this.#awake(key);
       goOn();
     }
@@ -187,6 +200,7 @@ export class Bodies<S> {
       const x = this.#host.cursor().checkpoint.executions.get(key) ?? prepared?.execution ??
         (planned && freshExecution(planned.vertexId, planned.item));
       if (x?.status === "backoff" && (x.nextAt ?? 0) > this.#now()) continue;
+      if (x !== undefined && !this.#attempts.has(key) && !this.#pools.mayRun(x)) continue;
       this.#ready.delete(key);
       if (planned === undefined || x === undefined || this.#attempts.has(key)) continue;
       if (prepared?.execution === x) this.#start(key, x, prepared.attempt);
@@ -227,7 +241,14 @@ export class Bodies<S> {
         slowMs: slowMs(execution, deps.limits),
       },
       this.#port(key, execution, () => attempt),
-      (settlement) => this.#settled(key, execution, settlement),
+      (settlement) => {
+        const giving = this.#pools.giveBack(key);
+        if (giving === undefined) return this.#settled(key, execution, settlement);
+        // Its return stands in the record of what it came to.
+        void giving.then(() =>
+          this.#attempts.get(key) === attempt && this.#settled(key, execution, settlement)
+        );
+      },
     );
     return attempt;
   }
@@ -244,15 +265,8 @@ export class Bodies<S> {
   }
 
   #startOf(x: Execution, startedAt: number): VertexStart {
-    const items = x.item === undefined ? undefined : this.#itemsOf(x.vertexId);
-    return vertexStart(this.#host.cursor().checkpoint, x, startedAt, items);
-  }
-
-  /** How many items a map vertex of this step has, recorded or still to be. */
-  #itemsOf(vertexId: string): number {
-    const { maps } = this.#host.cursor().checkpoint;
-    const map = maps.get(vertexId) ?? this.#plan?.mapped.find((mapped) => mapped.vertexId === vertexId);
-    return map?.count ?? 0;
+    const { checkpoint } = this.#host.cursor();
+    return vertexStart(checkpoint, x, startedAt, this.#plan?.mapped);
   }
 
   #port(key: string, x: Execution, attempt: () => Attempt): Omit<BodyPort, "signal" | "failed"> {
@@ -302,6 +316,7 @@ export class Bodies<S> {
       rested: () => this.#host.wake(),
       suspended: () => {
         attempt().suspend();
+        void this.#pools.giveBack(key);
         const fact = this.#outcomes.suspended(x, attempt());
         this.#suspended.set(key, fact);
         this.#host.note(fact);
@@ -313,7 +328,7 @@ export class Bodies<S> {
 
   /** A body that was suspended goes on by itself: at once when that is not recorded yet, or is no more. */
   #comeBack(key: string, of: { vertexId: string; item?: number }, attempt: Attempt): void {
-    if (this.#host.withdraw(this.#suspended.get(key)!)) {
+    if (!this.#pools.isOf(of.vertexId) && this.#host.withdraw(this.#suspended.get(key)!)) {
       this.#suspended.delete(key);
       return attempt.goOn();
     }
@@ -356,14 +371,9 @@ export class Bodies<S> {
 
   /** The code no longer accepts an answer that it accepted: the wait opens again under a new id. */
   #refuse(key: string, of: { vertexId: string; item?: number }, waitId: string, error: unknown): void {
-    const x = this.#host.cursor().checkpoint.executions.get(key);
-    const wait = x?.waits.get(waitId);
-    if (x === undefined || wait === undefined) return;
-    const { checkpoint } = this.#host.cursor();
-    const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
-    const newId = waitIdOf(checkpoint.run, keyIn(checkpoint, of), wait, refusals);
-    const at = this.#now();
-    this.#host.keep({ type: "reopened", ...of, id: waitId, newId, at, problem: messageOf(error) });
+    const reopened = reopening(this.#host.cursor().checkpoint, of, waitId, messageOf(error), this.#now());
+    if (reopened === undefined) return;
+    this.#host.keep(reopened);
     this.outdate([key]);
   }
 
@@ -386,10 +396,4 @@ export class Bodies<S> {
     const wait = this.#host.cursor().checkpoint.executions.get(key)?.waits.get(waitId);
     return wait === undefined ? this.#host.isOpening(waitId) : isOpen(wait);
   }
-}
-
-/** A body that has been made and not started, with the execution that it is of. */
-interface Prepared {
-  readonly execution: Execution;
-  readonly attempt: Attempt;
 }

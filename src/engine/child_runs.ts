@@ -31,6 +31,8 @@ export interface CallingRun {
   calls(runId: string, by: ExecutionRef): void;
   /** The id under which a vertex of it was begun. */
   begunAs(vertexId: string): string;
+  /** One of its bodies gives its permit of a pool back until `work` is over, and has it again then. */
+  lend(by: ExecutionRef, work: Promise<unknown>): Promise<void>;
   /** A run that works for it emits. */
   emits(emit: Emitted): void;
   /** A fault of the store, or of loading, was met by a run that works for it: it stops as by its own. */
@@ -43,6 +45,7 @@ export const NO_RUN: CallingRun = {
   epoch: () => "",
   calls: () => {},
   begunAs: (id) => id,
+  lend: () => Promise.resolve(),
   emits: () => {},
   stop: () => {},
 };
@@ -68,8 +71,10 @@ export function workFor<T>(caller: RunCaller | undefined, work: () => Promise<T>
     if (isSuperstepError(error, ...STOPPING)) run.stop(error);
     throw error;
   });
-  body.hold?.(watched.catch(() => {}));
-  return watched;
+  const lent = run.lend(caller!, watched);
+  const over = watched.finally(() => lent);
+  body.hold?.(over.catch(() => {}));
+  return over;
 }
 
 /** Faults of loading, which stay as long as code and store stay as they are. */

@@ -83,6 +83,7 @@ export class Coordinator<S> implements OwnedRun {
         epoch: () => this.#cursor.position.epoch,
         calls: (runId, by) => this.#children.add(runId, by),
         begunAs: (id) => this.#cursor.checkpoint.begunAs?.get(id) ?? id,
+        lend: (by, work) => this.#bodies.lend(by, work),
         emits: (emit) => this.#emits.add(emit),
         stop: (fault) => this.#stop(fault),
       },

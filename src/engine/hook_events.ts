@@ -52,20 +52,22 @@ export function hookEventsOf(
   return told;
 }
 
-/** What observers are told when the first body of an execution begins; `items` is how many a map vertex has. */
+/** What observers are told when the first body of an execution begins; `mapped` is what is still to be recorded of maps. */
 export function vertexStart(
   checkpoint: Checkpoint,
   x: Execution,
   startedAt: number,
-  items: number | undefined,
+  mapped: readonly EventOf<"mapped">[] = [],
 ): VertexStart {
+  const ofMap = checkpoint.maps.get(x.vertexId) ?? mapped.find(({ vertexId }) => vertexId === x.vertexId);
+  const items = ofMap?.count ?? 0;
   const { run: { runId }, nextStep: step } = checkpoint;
   const { vertexId, item, generation, failedAttempts } = x;
   return {
     type: "vertexStart",
     runId,
     vertexId,
-    ...(item === undefined || items === undefined ? {} : { item, items }),
+    ...(item === undefined ? {} : { item, items }),
     get vertexRunId() {
       return vertexRunId(keyIn(checkpoint, x), generation);
     },

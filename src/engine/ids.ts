@@ -1,5 +1,6 @@
-import type { Checkpoint, ExecutionRef } from "../model/checkpoint.ts";
-import type { OpeningName } from "../model/wait.ts";
+import type { EventOf } from "../checkpoint/records.ts";
+import { type Checkpoint, executionKey, type ExecutionRef } from "../model/checkpoint.ts";
+import { openingKey, type OpeningName } from "../model/wait.ts";
 import { sha256Hex as sha256 } from "../runtime/hash.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
@@ -72,4 +73,20 @@ export function runIdOf(graphId: string, key: string): string {
 
 function runMark(runId: string): string {
   return `w${sha256(runId).slice(0, 8)}`;
+}
+
+/** Opens a wait again whose answer the code accepts no longer, under an id of its own; `undefined` when there is none. */
+export function reopening(
+  checkpoint: Checkpoint,
+  of: ExecutionRef,
+  id: string,
+  problem: string,
+  at: number,
+): EventOf<"reopened"> | undefined {
+  const x = checkpoint.executions.get(executionKey(of.vertexId, of.item));
+  const wait = x?.waits.get(id);
+  if (x === undefined || wait === undefined) return undefined;
+  const refusals = (x.refusals.get(openingKey(wait)) ?? 0) + 1;
+  const newId = waitIdOf(checkpoint.run, keyIn(checkpoint, of), wait, refusals);
+  return { type: "reopened", ...of, id, newId, at, problem };
 }

@@ -33,6 +33,7 @@ import {
   idProblem,
   mapCap,
   NAME_BY_ID,
+  poolOf,
   refuser,
   shown,
 } from "./policies.ts";
@@ -197,6 +198,7 @@ export class GraphBuilder<S, I = unknown> {
       select,
       each,
       ...mapCap(vertex, refuse),
+      ...poolOf(vertex.pool, refuse),
       reduce: reduce as CompiledVertex<S>["reduce"],
       waits: compileWaits(vertex.waits, refuse),
       retry: compileRetry(vertex.retry, refuse),

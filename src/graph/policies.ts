@@ -11,6 +11,7 @@ import { type Duration, toMs } from "../model/durations.ts";
 import { END } from "../model/ids.ts";
 import { type KnownOptions, optionProblem } from "../model/known_options.ts";
 import { KNOWN_BACKOFF, KNOWN_HANDLER, KNOWN_RETRY, KNOWN_TIMEOUT } from "../model/policy_options.ts";
+import { type Pool, poolProblem } from "../model/pool.ts";
 import { waitProblem } from "../model/wait.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 import { frozenMap } from "./frozen.ts";
@@ -185,6 +186,13 @@ export function mapCap(
   }
   if (Number.isSafeInteger(concurrency) && concurrency >= 1) return { concurrency };
   throw refuse(`concurrency is ${shown(concurrency)}; give a whole number from 1`);
+}
+
+/** The pool of a vertex, where it has one. */
+export function poolOf(pool: Pool | undefined, refuse: Refuse): { readonly pool?: Pool } {
+  const problem = pool === undefined ? undefined : poolProblem(pool);
+  if (problem !== undefined) throw refuse(problem);
+  return pool === undefined ? {} : { pool };
 }
 
 /** What is wrong with an id, and what to give. */

@@ -1,6 +1,7 @@
 import type { ErrorHandler, RetryPolicy, TaskShape, TimeoutPolicy } from "../model/definition.ts";
 import type { Duration } from "../model/durations.ts";
 import type { KnownOptions } from "../model/known_options.ts";
+import type { Pool } from "../model/pool.ts";
 import type { WaitDefinition } from "../model/wait.ts";
 
 /** A task, or the class of one, that takes `I` and gives `O`. A class is instantiated once per vertex and runner. */
@@ -16,6 +17,8 @@ export interface VertexBase<S> {
   readonly join?: "any" | "all";
   /** The waits that the task may open with `ctx.waitFor`. @default none */
   readonly waits?: readonly WaitDefinition[];
+  /** The pool that its bodies share with others, made by `definePool`. @default none */
+  readonly pool?: Pool;
   /** How a failed attempt is tried again. @default one attempt */
   readonly retry?: RetryPolicy;
   /** A duration limits each attempt. @default no limit */
@@ -63,6 +66,7 @@ export const KNOWN_VERTEX = {
   select: true,
   each: true,
   concurrency: true,
+  pool: true,
   reduce: true,
   join: true,
   waits: true,

@@ -2,6 +2,7 @@ import type { TaskContext } from "./context.ts";
 import type { Duration } from "./durations.ts";
 import type { CompiledFlow } from "./flow.ts";
 import type { VertexFailure } from "./failure.ts";
+import type { Pool } from "./pool.ts";
 import type { Schema } from "./schema.ts";
 import type { WaitDefinition } from "./wait.ts";
 
@@ -220,6 +221,8 @@ export interface CompiledVertex<S> {
   readonly each: ((state: S) => readonly unknown[]) | undefined;
   /** How many items of a map vertex may be at work at once in a run; no part of the version. */
   readonly concurrency?: number;
+  /** The pool that its bodies share with others; no part of the version. */
+  readonly pool?: Pool;
   /** Folds the output into the state. */
   readonly reduce: (state: S, output: unknown) => S | void;
   /** The declared waits by name. */

@@ -134,3 +134,9 @@ export function partsOf(place: string): {
     runId: place.slice(at + 16),
   };
 }
+
+/** The name under which grants of a pool are recorded. */
+export const poolPermit = (pool: string): string => `pool/${pool}`;
+
+/** Whether a permit is of a pool: bodies hold those, and not the run. */
+export const isOfPool = (permit: string): boolean => permit.startsWith("pool/");

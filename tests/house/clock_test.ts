@@ -24,6 +24,7 @@ const WALL: Readonly<Record<string, string>> = {
   "src/engine/claims.ts": "asks for wakes that are due",
   "src/engine/starts.ts": "when a new run came, and when it is to begin",
   "src/engine/flow/flow.ts": "since when runs wait, and when they may begin",
+  "src/engine/flow/pools.ts": "when bodies began under a rate, and since when others wait",
   "src/engine/flow/displace.ts": "the numbers of a permit that is not counted yet",
   "src/engine/flow/sweep.ts": "how old a count that nobody uses is",
   "src/engine/flow/waiting.ts": "asks for wakes that are due",
@@ -57,6 +58,7 @@ const WALL: Readonly<Record<string, string>> = {
 const SPANS: Readonly<Record<string, string>> = {
   "src/engine/attempt.ts": "timeouts, and what bodies used of them",
   "src/engine/answering.ts": "pauses between tries to post",
+  "src/engine/flow/pools.ts": "pauses between two looks at a pool, and how old what is known of owners is",
   "src/engine/flow/sweep.ts": "how long a permit that others wait for has been as it is",
   "src/engine/quiet.ts": "how long a body has been quiet",
   "src/engine/emit_writer.ts": "how long emits are gathered and kept",

@@ -97,7 +97,8 @@ export function bytesOf(value: unknown): Uint8Array {
   return utf8.encode(JSON.stringify(value));
 }
 
-function parsed<T>({ value }: Cell): T {
+/** What a cell holds. */
+export function parsed<T>({ value }: Cell): T {
   return JSON.parse(text.decode(value)) as T;
 }
 
