@@ -286,5 +286,5 @@ export {
   StateSizeError,
   ValidationError,
 } from "./src/errors.ts";
-export { ControlPlaneClosedError, DuplicateRegistrationError } from "./src/errors.ts";
+export { ControlPlaneClosedError, ControlPlaneError, DuplicateRegistrationError } from "./src/errors.ts";
 export type { AnswerRefusal } from "./src/errors.ts";

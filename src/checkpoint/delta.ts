@@ -27,10 +27,10 @@ interface Change {
 const MIN_TEXT = 64;
 
 /**
- * Arrays and records up to this length are read by descriptor when they are compared; longer ones only where they differ. A
+ * Arrays up to this length are read by descriptor when they are compared; longer ones only where they differ. A
  * descriptor costs a hundred times a plain read, and a getter that answers with the old element changes nothing.
  */
-const STRICT = 64;
+const STRICT_ARRAY = 64;
 
 /**
  * The canonical form of `next`, sharing with `prev` whatever is the same at the same place, and the patch from one to
@@ -102,9 +102,8 @@ function diffText(walk: Walk, prev: string, next: string): Change {
 }
 
 function diffRecord(walk: Walk, prev: Record<string, unknown>, next: object): Change {
-  const before = Object.keys(prev);
-  if (before.length > STRICT && hasKeys(next, before)) return diffFields(walk, prev, next, before);
   const keys = walk.keysOf(next);
+  const before = Object.keys(prev);
   const { from, removed } = align(before, keys, (key) => Object.hasOwn(prev, key));
   const value: Record<string, unknown> = {};
   const nested: unknown[] = [];
@@ -121,44 +120,6 @@ function diffRecord(walk: Walk, prev: Record<string, unknown>, next: object): Ch
   }
   if (removed.length + nested.length + set.length === 0) return { value: prev, patch: undefined };
   return { value: sealRecord(value), patch: [RECORD, removed.map((i) => before[i]!), nested, set] };
-}
-
-/** Whether these keys, which are canonical, are all that an object has, in this order. */
-function hasKeys(value: object, keys: readonly string[]): boolean {
-  const found = Object.keys(value);
-  return found.length === keys.length && found.every((key, i) => key === keys[i]) &&
-    Object.getOwnPropertyNames(value).length === keys.length &&
-    Object.getOwnPropertySymbols(value).length === 0;
-}
-
-/** A long record that has the keys that it had. */
-function diffFields(
-  walk: Walk,
-  prev: Record<string, unknown>,
-  next: object,
-  keys: readonly string[],
-): Change {
-  const fields = next as Record<string, unknown>;
-  const value: Record<string, unknown> = {};
-  const weight = new Weight(sizeOf(prev));
-  weight.flags = flagsOf(prev) ?? 0;
-  const nested: unknown[] = [];
-  const set: unknown[] = [];
-  for (const key of keys) {
-    const was = prev[key];
-    value[key] = was;
-    if (Object.is(was, fields[key])) continue;
-    walk.at("field", key);
-    const change = diff(walk, was, walk.fieldOf(next, key));
-    if (change.patch === undefined) continue;
-    value[key] = change.value;
-    if (change.patch[0] === SET) set.push(key, change.value);
-    else nested.push(key, change.patch);
-    weight.remove(was);
-    weight.add(change.value);
-  }
-  if (nested.length + set.length === 0) return { value: prev, patch: undefined };
-  return { value: sealRecord(value, weight), patch: [RECORD, [], nested, set] };
 }
 
 function diffArray(walk: Walk, prev: readonly unknown[], next: readonly unknown[]): Change {
@@ -209,7 +170,7 @@ function diffArray(walk: Walk, prev: readonly unknown[], next: readonly unknown[
 }
 
 function readElements(walk: Walk, array: readonly unknown[]): readonly unknown[] {
-  if (array.length > STRICT) return array;
+  if (array.length > STRICT_ARRAY) return array;
   walk.checkArray(array);
   const elements: unknown[] = [];
   for (let i = 0; i < array.length; i++) {

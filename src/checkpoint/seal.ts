@@ -14,13 +14,8 @@ import {
   WRAPPED,
 } from "./canonical_tag.ts";
 
-/** Freezes an object of canonical values; `weight` where it is known already. */
-export function sealRecord<T extends Record<string, unknown>>(record: T, weight = weightOf(record)): T {
-  mark(record, weight.size, weight.flags);
-  return Object.freeze(record);
-}
-
-function weightOf(record: Record<string, unknown>): Weight {
+/** Freezes an object of canonical values. */
+export function sealRecord<T extends Record<string, unknown>>(record: T): T {
   const keys = Object.keys(record);
   const wrapped = keys.some(isMarkedText);
   const weight = new Weight(entriesHeader(keys.length, wrapped));
@@ -28,8 +23,8 @@ function weightOf(record: Record<string, unknown>): Weight {
     weight.size += textSize(key);
     weight.add(record[key]);
   }
-  if (wrapped) weight.flags |= WRAPPED;
-  return weight;
+  mark(record, weight.size, wrapped ? weight.flags | WRAPPED : weight.flags);
+  return Object.freeze(record);
 }
 
 /** Freezes an array of canonical values; `weight` where it is known already. */

@@ -3,6 +3,7 @@ import process from "node:process";
 import { denoKv } from "../store/deno_kv/mod.ts";
 import { encrypted, type EncryptedOptions } from "../store/encrypted.ts";
 import type { Store } from "../store/store.ts";
+import { type ControlPlane, dispatching } from "../worker/mod.ts";
 import { fileFault } from "./input.ts";
 import { UsageError } from "./faults.ts";
 import { quoted } from "./format.ts";
@@ -22,21 +23,35 @@ const HEAD_BYTES = 64 * 1024;
  * Opens the file or the database that runs are kept in and closes it again. A file of another kind is refused before the
  * driver, which would write its tables into it, gets to see it.
  *
- * @param options `create`: whether a missing file is made, and missing tables of a database, or a fault
+ * @param options `create`: whether a missing file is made, and missing tables of a database, or a fault;
+ *   `plane`: the URL of a control plane @default SUPERSTEP_PLANE
  */
 export async function withDatabase<T>(
   path: string,
-  options: { readonly create: boolean },
-  use: (store: Store) => Promise<T>,
+  options: { readonly create: boolean; readonly plane?: string | undefined },
+  use: (store: Store, plane: ControlPlane | undefined) => Promise<T>,
 ): Promise<T> {
   const keys = keysOf(process.env["SUPERSTEP_KEYS"]);
   const plain = await (isServer(path) ? openServer(path, options.create) : openFile(path, options.create));
-  const store = keys === undefined ? plain : encrypted(plain, keys);
+  const kept = keys === undefined ? plain : encrypted(plain, keys);
+  const plane = await planeAt(options.plane ?? process.env["SUPERSTEP_PLANE"]);
+  const store = plane === undefined ? kept : dispatching(kept, plane);
   try {
-    return await use(store);
+    return await use(store, plane);
   } finally {
+    await plane?.close();
     await store.close();
   }
+}
+
+/** The control plane that is fed with what becomes due, if one is named. */
+async function planeAt(url: string | undefined): Promise<ControlPlane | undefined> {
+  if (url === undefined || url === "") return undefined;
+  if (!/^nats:\/\//.test(url)) {
+    throw new UsageError("the plane is no URL of NATS; give one such as nats://host:4222");
+  }
+  const { natsPlane } = await import("../worker/nats/mod.ts");
+  return natsPlane(url);
 }
 
 async function openFile(path: string, create: boolean): Promise<Store> {

@@ -12,6 +12,18 @@ export class ControlPlaneClosedError extends SuperstepError {
   }
 }
 
+/** A control plane that did not do what it was asked to. No run is lost by that: workers look into the store as well. */
+export class ControlPlaneError extends SuperstepError {
+  /** @internal */
+  static readonly errorName: string = "ControlPlaneError";
+  /** The stable code. */
+  override readonly code = "CONTROL_PLANE";
+  /** `op`: what was to be done. */
+  constructor(readonly op: string, problem: string, options?: ErrorOptions) {
+    super(`superstep: ${op}: ${problem}`, { op, problem }, options);
+  }
+}
+
 /** A second runner of one version of a graph in a registry. */
 export class DuplicateRegistrationError extends SuperstepError {
   /** @internal */

@@ -74,6 +74,7 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(Object.entries({
   OWNERSHIP_LOST: meaning(503, "another process took the run over", { retryable: true }),
   RUN_ABORTED: meaning(503, "the server stops; the run goes on elsewhere", { retryable: true }),
   STORE: meaning(503, "the store does not answer", { retryable: true }),
+  CONTROL_PLANE: meaning(503, "the control plane does not answer", { retryable: true }),
   CONTROL_PLANE_CLOSED: meaning(503, "the server stops", { retryable: true }),
   CHECKPOINT_DECODE: meaning(500, "what is stored of the run cannot be read"),
   INTEGRITY: meaning(500, "what is stored of the run is damaged, or its key is not there"),

@@ -14,6 +14,8 @@ export { serve } from "./serve.ts";
 export type { ServeOptions } from "./serve.ts";
 export type { ServedRunner, Worker } from "./worker.ts";
 export type { ControlPlane, Delivery, Dispatch, GraphKey } from "./control_plane.ts";
+export { dispatching } from "./dispatching.ts";
+export type { DispatchingOptions } from "./dispatching.ts";
 export { storePlane } from "./store_plane.ts";
 export type { StorePlaneOptions } from "./store_plane.ts";
 export { runSchedule } from "./scheduler.ts";

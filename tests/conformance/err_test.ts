@@ -131,6 +131,7 @@ const MADE: Readonly<Record<string, Made>> = {
     "a.b",
     "function",
   ],
+  ControlPlaneError: [new root.ControlPlaneError("submit", "away"), "CONTROL_PLANE", "submit"],
   ControlPlaneClosedError: [new root.ControlPlaneClosedError("consume"), "CONTROL_PLANE_CLOSED", "consume"],
   DuplicateRegistrationError: [
     new root.DuplicateRegistrationError("g1", "abc:2"),

@@ -72,7 +72,7 @@ export class Child {
       process.kill(this.#process.pid, signal);
     } catch (error) {
       // It may have ended by itself a moment before anybody was told.
-      if (signal !== "SIGKILL" || (error as { code?: unknown }).code !== "ESRCH") throw error;
+      if ((error as { code?: unknown }).code !== "ESRCH") throw error;
     }
   }
 

@@ -14,7 +14,7 @@ const BOTH =
 
 /** As `deno task soak` does it, on one runtime where the effort is long. */
 const PLAN: SoakPlan = {
-  runtime: HOST,
+  runtimes: [HOST],
   workers: 2,
   runs: 28,
   forMs: 2_500,

@@ -83,6 +83,7 @@ test("hono is imported in http only, each driver in its adapter only, OpenTeleme
     "eventsource-parser": "src/http/",
     "@deno/kv": "src/store/deno_kv/",
     pg: "src/store/postgres/",
+    "@nats-io": "src/worker/nats/",
     "@opentelemetry": "src/telemetry/",
     commander: "src/cli/",
     "cli-table3": "src/cli/",

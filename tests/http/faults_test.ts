@@ -39,6 +39,7 @@ const STATUSES: Readonly<Record<string, readonly [status: number, retryable?: bo
   CHECKPOINT_NOT_FOUND: [404],
   CONDITION: [500],
   CONTEXT: [500],
+  CONTROL_PLANE: [503, true],
   CONTROL_PLANE_CLOSED: [503, true],
   DEAD_END: [500],
   DUPLICATE_CONDITIONAL_EDGE: [500],

@@ -4,10 +4,10 @@ import process from "node:process";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { isSuperstepError } from "../../mod.ts";
-import { denoKv } from "../../src/store/deno_kv/mod.ts";
 import { serve } from "../../src/worker/mod.ts";
 import { Chance } from "../fuzz/chance.ts";
 import { fastClock, hourSteps } from "./fast_clock.ts";
+import { openSoakStore } from "./store.ts";
 import { kindOf, KINDS, soakRunner } from "./workflow.ts";
 
 /** What a process of a soak is told. */
@@ -37,7 +37,7 @@ const { db, ledger, task } = orders;
 const { stepsEveryMs } = orders;
 const steps = stepsEveryMs && hourSteps(new Chance("steps", orders.process), stepsEveryMs);
 const runtime = fastClock(orders.start, orders.speed, steps || undefined);
-const store = await denoKv(db);
+const store = await openSoakStore(db);
 const runner = soakRunner(store, runtime, ledger, orders.process, task.kind === "work" ? task.version : 1);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 

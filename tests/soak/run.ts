@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { denoKv } from "../../src/store/deno_kv/mod.ts";
 import { Child, type Said } from "../durability/child.ts";
 import { Chance } from "../fuzz/chance.ts";
 import type { RuntimeName } from "../support/runtimes.ts";
+import type { PostgresServer } from "../support/postgres.ts";
 import { temporaryFolder } from "../support/stores.ts";
 import {
   catalogOf,
@@ -18,11 +18,19 @@ import {
 } from "./check.ts";
 import { fastClock } from "./fast_clock.ts";
 import type { SoakOrders } from "./process.ts";
+import { type DatabaseFire, fireAtDatabase, openSoakStore } from "./store.ts";
 import { soakRunner } from "./workflow.ts";
 
 /** How long and how hard a soak is. */
 export interface SoakPlan {
-  readonly runtime: RuntimeName;
+  /** What processes run on, in turn. */
+  readonly runtimes: readonly RuntimeName[];
+  /** The server that the runs are kept by. @default a file */
+  readonly server?: PostgresServer;
+  /** How often that server is killed, in real milliseconds; its connections are cut in between. @default never */
+  readonly crashEveryMs?: number;
+  /** Whether workers are also frozen for longer than their lease. @default false */
+  readonly freezes?: boolean;
   readonly workers: number;
   readonly runs: number;
   /** How long workers are killed, in real milliseconds. */
@@ -50,8 +58,9 @@ export interface Figure {
 /** Serves many runs with workers that are killed all the time, and tells what is left of it. */
 export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
   const folder = await temporaryFolder();
-  const [db, ledger] = [join(folder.path, "soak.db"), join(folder.path, "ledger.jsonl")];
-  const { runs, forMs, speed, seed } = plan;
+  const db = plan.server?.url ?? join(folder.path, "soak.db");
+  const ledger = join(folder.path, "ledger.jsonl");
+  const { runs, forMs, speed, seed, server, crashEveryMs, runtimes } = plan;
   const start = Date.now();
   const chance = new Chance("soak", seed);
   const children: Child[] = [];
@@ -62,20 +71,26 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
       ? { stepsEveryMs }
       : {};
     const orders: SoakOrders = { db, ledger, process, start, speed, task, ...steps };
-    const child = new Child(plan.runtime, orders, "tests/soak/process.ts");
+    const child = new Child(runtimes[process % runtimes.length]!, orders, "tests/soak/process.ts");
     children.push(child);
     return child;
   };
   appendFileSync(ledger, "");
-  const store = await denoKv(db);
+  const store = await openSoakStore(db);
   try {
     const people = spawn({ kind: "people", runs, seed, forMs, longestNapMs: plan.longestNapMs });
     await people.until("ready");
+    let over = false;
+    const fire = server === undefined || crashEveryMs === undefined
+      ? undefined
+      : fireAtDatabase(server, new Chance("database", seed), crashEveryMs, () => over);
     const kills = await underFire(
       plan,
       chance,
       (version) => spawn({ kind: "work", concurrency: 16, version }),
     );
+    over = true;
+    const database = await fire;
     const settled = async () => {
       const rows = await catalogOf(store);
       return rows.length === runs && rows.every(isSettled);
@@ -85,7 +100,17 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
     people.go();
     const said = await people.until("end");
     const ends = await stopped(kills.alive);
-    return await figures({ plan, db, ledger, store, said, ends, kills: kills.killed });
+    return await figures({
+      plan,
+      db,
+      ledger,
+      store,
+      said,
+      ends,
+      kills: kills.killed,
+      frozen: kills.frozen,
+      database,
+    });
   } finally {
     for (const child of children) await child.dispose();
     await store.close();
@@ -98,14 +123,16 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
   }
 
   async function figures(
-    { plan, db, ledger, store, said, ends, kills }: {
+    { plan, db, ledger, store, said, ends, kills, frozen, database }: {
       plan: SoakPlan;
       db: string;
       ledger: string;
-      store: Awaited<ReturnType<typeof denoKv>>;
+      store: Awaited<ReturnType<typeof openSoakStore>>;
       said: Said;
       ends: readonly Said[];
       kills: number;
+      frozen: number;
+      database: DatabaseFire | undefined;
     },
   ): Promise<readonly Figure[]> {
     const rows = await catalogOf(store);
@@ -121,7 +148,7 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
     const refused = await movedOn(store, code);
     const wrong = await contradictions(store, code);
     const moves = await movesOf(store, rows);
-    await store.sweep({ olderThan: 0 });
+    await store.sweep?.({ olderThan: 0 });
     await store.close();
     const none = (name: string, value: readonly string[]) => ({
       name,
@@ -132,6 +159,10 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
       { name: "runs", ok: rows.length === plan.runs, value: rows.length },
       { name: "runs by status", ok: true, value: statuses },
       { name: "workers killed", ok: kills > 0, value: kills },
+      { name: "workers frozen", ok: true, value: frozen },
+      ...(database === undefined
+        ? []
+        : [{ name: "database killed, its connections cut", ok: database.kills > 0, value: database }]),
       {
         name: "answered, cancelled, too late",
         ok: true,
@@ -148,13 +179,15 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
       none("runs that asked again under another id", said.otherIds as string[]),
       none("runs owned by the dead", owned),
       none("contradictions in the store", wrong),
-      none("keys in the file that belong to nothing", await strayKeys(db)),
       none(
         "warnings of workers at the end",
         ends.flatMap((end) => end.warnings as string[])
           // Of those that wait for ever, and so move only when they are told to.
           .filter((text) => newest === 1 || !/^superstep: no living worker serves version/.test(text)),
       ),
+      ...(plan.server === undefined
+        ? [none("keys in the file that belong to nothing", await strayKeys(db))]
+        : []),
     ];
   }
 }
@@ -165,10 +198,10 @@ export async function soak(plan: SoakPlan): Promise<readonly Figure[]> {
  * stopped, and replaced.
  */
 async function underFire(
-  { workers, forMs, versions = 1 }: SoakPlan,
+  { workers, forMs, versions = 1, freezes = false }: SoakPlan,
   chance: Chance,
   start: (version: number) => Child,
-): Promise<{ readonly alive: readonly Child[]; readonly killed: number }> {
+): Promise<{ readonly alive: readonly Child[]; readonly killed: number; readonly frozen: number }> {
   const alive: Child[] = [];
   const begun = Date.now();
   const older = new Map<Child, number>();
@@ -181,12 +214,21 @@ async function underFire(
   for (let i = 0; i < workers; i++) alive.push(begin());
   await Promise.all(alive.map((child) => child.until("ready")));
   let killed = 0;
+  let frozen = 0;
   const until = Date.now() + forMs;
   while (Date.now() < until) {
     await pause(
       Math.min(200 + chance.below(Math.max(1, Math.round(forMs / 30))), Math.max(1, until - Date.now())),
     );
     const i = chance.below(workers);
+    if (freezes && chance.percent(20)) {
+      const child = alive[i]!;
+      child.kill("SIGSTOP");
+      frozen++;
+      // Longer than a lease, so that others bury it.
+      void pause(16_000 + chance.below(8_000)).then(() => child.kill("SIGCONT"));
+      continue;
+    }
     alive[i]!.kill("SIGKILL");
     await alive[i]!.ended;
     killed++;
@@ -200,5 +242,5 @@ async function underFire(
     alive[i] = start(versions);
   }
   await Promise.all(alive.map((child) => child.until("ready")));
-  return { alive, killed };
+  return { alive, killed, frozen };
 }

@@ -28,6 +28,7 @@ interface ServeCommandOptions extends CommonOptions {
   readonly grace?: Duration;
   readonly poll?: Duration;
   readonly schedules: boolean;
+  readonly plane?: string;
   readonly port?: number;
 }
 
@@ -53,6 +54,10 @@ export function addServe(program: Command, cli: Cli): void {
       "take requests of this machine too, with the dashboard at /ui; 0 is any free port",
       port,
     )
+    .option(
+      "--plane <url>",
+      "learn of due runs from NATS too, such as nats://host:4222 (default: SUPERSTEP_PLANE)",
+    )
     .option("--no-schedules", "start no runs by schedules");
   addDatabase(command).action((sources: readonly string[], options: ServeCommandOptions) =>
     serveSources(cli, sources, options)
@@ -70,7 +75,7 @@ async function serveSources(
   if (options.json !== true) { for (const workflow of served) workflows.noteArguments(workflow, cli); }
   const release = captureConsole(cli.io, (data) => cli.printed(data));
   try {
-    await withDatabase(options.db, { create: true }, async (store) => {
+    await withDatabase(options.db, { create: true, plane: options.plane }, async (store, plane) => {
       const runners = served.map((workflow) => workflows.runner(workflow, store, cli));
       await using http = await overHttp(cli, store, runners, options.port);
       const worker = await serve({
@@ -79,7 +84,7 @@ async function serveSources(
         logger: cli.logger,
         hooks: hooksFor(cli, options.json === true),
         schedules,
-        ...defined({ concurrency, name, grace, poll }),
+        ...defined({ concurrency, name, grace, poll, plane }),
       });
       let asked = 0;
       const unlisten = cli.io.onStop((signal) => {
