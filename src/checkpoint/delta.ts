@@ -32,6 +32,9 @@ const MIN_TEXT = 64;
  */
 const STRICT_ARRAY = 64;
 
+/** A record of more fields than this that has the keys that it had is weighed by what changed. */
+const LONG_RECORD = 64;
+
 /**
  * The canonical form of `next`, sharing with `prev` whatever is the same at the same place, and the patch from one to
  * the other.
@@ -102,8 +105,9 @@ function diffText(walk: Walk, prev: string, next: string): Change {
 }
 
 function diffRecord(walk: Walk, prev: Record<string, unknown>, next: object): Change {
-  const keys = walk.keysOf(next);
   const before = Object.keys(prev);
+  if (before.length > LONG_RECORD && hasKeys(next, before)) return diffFields(walk, prev, next, before);
+  const keys = walk.keysOf(next);
   const { from, removed } = align(before, keys, (key) => Object.hasOwn(prev, key));
   const value: Record<string, unknown> = {};
   const nested: unknown[] = [];
@@ -120,6 +124,44 @@ function diffRecord(walk: Walk, prev: Record<string, unknown>, next: object): Ch
   }
   if (removed.length + nested.length + set.length === 0) return { value: prev, patch: undefined };
   return { value: sealRecord(value), patch: [RECORD, removed.map((i) => before[i]!), nested, set] };
+}
+
+/** Whether these keys, which are canonical, are all that an object has, in this order. */
+function hasKeys(value: object, keys: readonly string[]): boolean {
+  const found = Object.keys(value);
+  return found.length === keys.length && found.every((key, i) => key === keys[i]) &&
+    Object.getOwnPropertyNames(value).length === keys.length &&
+    Object.getOwnPropertySymbols(value).length === 0;
+}
+
+/** A long record that has the keys that it had. */
+function diffFields(
+  walk: Walk,
+  prev: Record<string, unknown>,
+  next: object,
+  keys: readonly string[],
+): Change {
+  const value: Record<string, unknown> = {};
+  const weight = new Weight(sizeOf(prev));
+  weight.flags = flagsOf(prev) ?? 0;
+  const nested: unknown[] = [];
+  const set: unknown[] = [];
+  for (const key of keys) {
+    const was = prev[key];
+    value[key] = was;
+    walk.at("field", key);
+    const field = walk.fieldOf(next, key);
+    if (Object.is(was, field)) continue;
+    const change = diff(walk, was, field);
+    if (change.patch === undefined) continue;
+    value[key] = change.value;
+    if (change.patch[0] === SET) set.push(key, change.value);
+    else nested.push(key, change.patch);
+    weight.remove(was);
+    weight.add(change.value);
+  }
+  if (nested.length + set.length === 0) return { value: prev, patch: undefined };
+  return { value: sealRecord(value, weight), patch: [RECORD, [], nested, set] };
 }
 
 function diffArray(walk: Walk, prev: readonly unknown[], next: readonly unknown[]): Change {

@@ -14,8 +14,13 @@ import {
   WRAPPED,
 } from "./canonical_tag.ts";
 
-/** Freezes an object of canonical values. */
-export function sealRecord<T extends Record<string, unknown>>(record: T): T {
+/** Freezes an object of canonical values; `weight` where it is known already. */
+export function sealRecord<T extends Record<string, unknown>>(record: T, weight = weightOf(record)): T {
+  mark(record, weight.size, weight.flags);
+  return Object.freeze(record);
+}
+
+function weightOf(record: Record<string, unknown>): Weight {
   const keys = Object.keys(record);
   const wrapped = keys.some(isMarkedText);
   const weight = new Weight(entriesHeader(keys.length, wrapped));
@@ -23,8 +28,8 @@ export function sealRecord<T extends Record<string, unknown>>(record: T): T {
     weight.size += textSize(key);
     weight.add(record[key]);
   }
-  mark(record, weight.size, wrapped ? weight.flags | WRAPPED : weight.flags);
-  return Object.freeze(record);
+  if (wrapped) weight.flags |= WRAPPED;
+  return weight;
 }
 
 /** Freezes an array of canonical values; `weight` where it is known already. */

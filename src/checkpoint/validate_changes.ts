@@ -109,12 +109,15 @@ class ChangeValidator {
   #record({ keyType, valueType, mode }: Definition, prev: Fields, next: Fields): boolean {
     if (valueType === undefined || mode === "loose") return false;
     const keys = Object.keys(next);
-    const added = keys.filter((key) => !Object.hasOwn(prev, key));
+    const changed = keys.filter((key) =>
+      !Object.is(prev[key], next[key]) || (next[key] === undefined && !Object.hasOwn(prev, key))
+    );
+    const added = changed.filter((key) => !Object.hasOwn(prev, key));
     const isFree = keyType !== undefined && zodDefinition(keyType)?.type === "string";
     // Which keys there must be, where they are not any texts, is for the schema as a whole to say.
     if (!isFree && (added.length > 0 || keys.length !== Object.keys(prev).length)) return false;
     if (added.some((key) => refusals(keyType!, key) !== undefined)) return false;
-    this.#fields(keys, () => valueType, prev, next);
+    this.#fields(changed, () => valueType, prev, next);
     return true;
   }
 

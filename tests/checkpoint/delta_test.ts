@@ -2,6 +2,7 @@
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { test } from "node:test";
 import { canonical } from "../../src/checkpoint/canonical.ts";
+import { sizeOf } from "../../src/checkpoint/canonical_tag.ts";
 import { CodecError, defaultCodec as codec } from "../../src/checkpoint/codec.ts";
 import { advance, applyPatch, type Patch } from "../../src/checkpoint/delta.ts";
 import { reduceDraft } from "../../src/checkpoint/draft.ts";
@@ -95,6 +96,31 @@ test("a hole or a getter in a long list is refused although the list is mostly t
   throws(() => advance(prev, holed, "state"), (e) => e instanceof SerializationError && e.path === "[200]");
   const fake = Object.defineProperty([...prev as Rows], 5, { get: () => 1, enumerable: true });
   throws(() => advance(prev, fake, "state"), (e) => e instanceof SerializationError && e.path === "[5]");
+});
+
+test("a long record is weighed by what changed, and what cannot be stored in it is refused unread (C2, C3)", () => {
+  const long = Object.fromEntries(
+    Array.from({ length: 200 }, (_, i) => [`key-${i}`, { n: i, text: "x".repeat(i) }]),
+  );
+  const prev = canonical(long, "state") as Record<string, unknown>;
+  const next: Record<string, unknown> = { ...prev, "key-7": { n: -1, text: "other" }, "key-150": undefined };
+  const { value, patch } = advance(prev, next, "state");
+  deepEqual(value, next);
+  deepEqual(applyPatch(prev, patch!), next);
+  equal(sizeOf(value), sizeOf(canonical(next, "state")));
+  equal(advance(prev, { ...prev }, "state").value, prev);
+  let calls = 0;
+  const fake = Object.defineProperty({ ...prev }, "key-5", {
+    get: () => ++calls && prev["key-5"],
+    enumerable: true,
+  });
+  throws(
+    () => advance(prev, fake, "state"),
+    (e) => e instanceof SerializationError && e.path === `["key-5"]`,
+  );
+  const hidden = Object.defineProperty({ ...prev }, "secret", { value: 1 });
+  throws(() => advance(prev, hidden, "state"), SerializationError);
+  equal(calls, 0);
 });
 
 test("a forged patch reaches no prototype and no place that is not there (FC-29)", () => {

@@ -22,8 +22,8 @@ export async function pageOf<T>(
 ): Promise<Page<T>> {
   const limit = limitOf(op, wanted);
   const found: { readonly row: T; readonly place: Place }[] = [];
-  for (;;) {
-    const count = Math.max(BATCH, limit + 1 - found.length);
+  // Mostly the first rows are those asked for.
+  for (let count = limit + 1;; count = Math.max(BATCH, limit + 1 - found.length)) {
     const entries = await source.fetch(count);
     const rows = await source.load(entries);
     rows.forEach((row, i) => {
