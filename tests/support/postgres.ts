@@ -125,6 +125,7 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<
     readonly url: string;
     readonly schema: string;
     query(sql: string): Promise<readonly PgRow[]>;
+    queryWith(sql: string, values: unknown[]): Promise<readonly PgRow[]>;
   }
 > {
   const { url } = await sharedServer();
@@ -144,6 +145,7 @@ export async function openPostgres(options: PostgresOptions = {}): Promise<
     url,
     schema,
     query,
+    queryWith: async (sql, values) => (await pool!.query(sql, values)).rows,
     reopen: async () => {
       await store.close();
       return await open();
