@@ -83,7 +83,8 @@ export class Loader<S> {
     }
     const { checkpoint, state } = found;
     validateCheckpoint(graph, checkpoint);
-    return { ...cursor, checkpoint, state };
+    // It is shown as this code has it, but is still of the version that it is stored under.
+    return { ...cursor, checkpoint: { ...checkpoint, run }, state };
   }
 
   /** The run as it is stored, of whatever version of the graph, without its state. */

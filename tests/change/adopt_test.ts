@@ -132,7 +132,9 @@ test("a state that lacks only what the schema completes is completed and recorde
     of(2, vertices, schema(Old.extend({ unit: z.string().default("kg") }))),
     { log: [], n: 1 },
   );
-  assert.deepEqual((await after.runner.get("r")).state, { log: [], n: 1, unit: "kg" });
+  const { run, state } = await after.runner.get("r");
+  assert.deepEqual(state, { log: [], n: 1, unit: "kg" });
+  assert.match(run.graphVersion, /:1$/, "shown as this code has it, it is still of its own version");
   assert.equal(await after.runner.adopt("r"), true);
   const again = after.restart(of(2, vertices, schema(Old.extend({ unit: z.string() }))), COMPATIBLE);
   assert.deepEqual((await again.runner.get("r")).state, { log: [], n: 1, unit: "kg" });

@@ -2,7 +2,7 @@ import { isOver } from "../../model/run.ts";
 import { bodyOf } from "../client.ts";
 import type { Checkpoint, RunBody } from "../wire.ts";
 import { difference } from "./difference.ts";
-import { graphOf } from "./graph.ts";
+import { graphOfRun } from "./graph.ts";
 import { timelineEvents } from "./timeline_events.ts";
 import { type Html, markup, NOTHING, raw } from "./html.ts";
 import { alert, facts, page } from "./page.ts";
@@ -28,7 +28,7 @@ export async function revisionPage(
   const run = await runAt(visit, runId, revision);
   const before = await runBefore(visit, runId, revision);
   const [record, next] = await recordsFrom(visit, runId, revision);
-  const graph = await graphOf(visit, run.run.graphId, run.run.graphVersion);
+  const graph = await graphOfRun(visit, run.run);
   const to = (r: number) => visit.link(`runs/${runId}/revisions/${r}`);
   return page(visit, {
     title: `Revision ${revision} of ${runId}`,

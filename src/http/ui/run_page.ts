@@ -2,7 +2,7 @@ import { span } from "../../model/amounts.ts";
 import { isOver } from "../../model/run.ts";
 import { bodyOf, ResponseError } from "../client.ts";
 import type { RunBody } from "../wire.ts";
-import { graphLink, graphOf, shortVersion } from "./graph.ts";
+import { graphLink, graphOfRun, shortVersion } from "./graph.ts";
 import { problemOf } from "./timeline_events.ts";
 import { type Html, markup, NOTHING } from "./html.ts";
 import { facts, live, notice, page } from "./page.ts";
@@ -31,9 +31,9 @@ export async function runPage(
 ): Promise<Html> {
   const run = await readRun(visit, runId);
   if (run instanceof ResponseError) return await foreignPage(visit, runId, run, { done, until });
-  const { graphId, graphVersion, revision } = run.run;
+  const { revision } = run.run;
   const [graph, history, waits] = await Promise.all([
-    graphOf(visit, graphId, graphVersion),
+    graphOfRun(visit, run.run),
     recordsUntil(visit, runId, Math.min(until ?? revision, revision)),
     waitsOfRun(visit, run),
   ]);

@@ -1,0 +1,4 @@
+import { jobOf } from "../job.ts";
+
+export { Inner } from "../job.ts";
+export const { Job } = jobOf(3);
