@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { z } from "zod";
-import { defineWait, Graph, Migration, Retry, type TaskContext, Vertex, Workflow } from "../../../mod.ts";
+import { defineWait, Graph, Retry, type TaskContext, Vertex, Workflow } from "../../../mod.ts";
 import { type Subgraph, waitsOf } from "../../../tasks/mod.ts";
 
 export const Go = defineWait("go", z.object({ by: z.string() }));
@@ -39,17 +39,12 @@ export class InnerAsk {
   }
 }
 
-/** The workflow in a version: 2 adds a vertex and a field, 3 renames both and comes with a migration. */
+/** The workflow in a version: the second has one more vertex and one more field, and no fault. */
 export function jobOf(version: number) {
-  const review = version < 3 ? "ask" : "review";
   const shape = {
     mode: z.enum(MODES),
     log: z.array(z.string()).default([]),
-    ...(version === 2
-      ? { audits: z.number().default(0) }
-      : version === 3
-      ? { audited: z.number().default(0) }
-      : {}),
+    ...(version > 1 ? { audits: z.number().default(0) } : {}),
   };
 
   @Graph({ id: "job", version })
@@ -64,8 +59,8 @@ export function jobOf(version: number) {
     entry: true,
     ...note,
     route: {
-      targets: [review, "nap", "flaky", "each", "left", "slow", "call", "bad"] as readonly string[],
-      pick: (s) => s.mode === "join" ? ["left", "slow"] : [s.mode === "ask" ? review : String(s.mode)],
+      targets: ["ask", "nap", "flaky", "each", "left", "slow", "call", "bad"] as readonly string[],
+      pick: (s) => s.mode === "join" ? ["left", "slow"] : [String(s.mode)],
     },
   })
   class Start {
@@ -74,7 +69,7 @@ export function jobOf(version: number) {
     }
   }
 
-  @Vertex({ graph: Job, id: review, waits: [Go], ...note, to: last })
+  @Vertex({ graph: Job, id: "ask", waits: [Go], ...note, to: last })
   @Vertex({ graph: Job, id: "right", waits: [Go], ...note, to: "join" })
   class Ask {
     async execute(_: null, ctx: TaskContext) {
@@ -153,13 +148,12 @@ export function jobOf(version: number) {
   }
 
   if (version > 1) {
-    const field = version === 2 ? "audits" : "audited";
     Vertex({
       graph: Job,
       id: "audit",
       select: () => null,
       reduce: (s: object) => {
-        (s as Record<string, number>)[field]! += 1;
+        (s as { audits: number }).audits += 1;
       },
       to: "end",
     })(
@@ -169,14 +163,6 @@ export function jobOf(version: number) {
         }
       },
     );
-  }
-  if (version === 3) {
-    Migration({
-      graph: Job,
-      from: 2,
-      state: ({ audits, ...rest }: { audits: number }) => ({ ...rest, audited: audits }),
-      vertices: { ask: "review" },
-    })(class FromTwo {});
   }
   return { Job, Start, Ask, Nap, Flaky, Each, Plain, Call, Bad };
 }
