@@ -6,6 +6,7 @@ import { heapOf } from "./heap.ts";
 import { http } from "./http.ts";
 import { keys } from "./keys.ts";
 import { manyRuns } from "./many_runs.ts";
+import { onPostgres } from "./postgres.ts";
 import { resume } from "./resume.ts";
 import { state } from "./state.ts";
 import { growth, information } from "./growth.ts";
@@ -39,4 +40,5 @@ export const WORKLOADS: readonly Workload[] = [
   http,
   codec,
   keys,
+  onPostgres,
 ];
