@@ -1,4 +1,4 @@
-// Runs on deno and node by default: two drivers of sockets, and what they say when one breaks.
+// Runs on deno by default: what a server does when it breaks is the same for every runtime; the suite of stores runs on all three.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";

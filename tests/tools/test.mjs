@@ -33,7 +33,7 @@ const LONG = process.env.SUPERSTEP_TEST_EFFORT === "long";
 /** Whether Deno runs what takes a store in memory on PostgreSQL instead. */
 const ON_POSTGRES = process.env.SUPERSTEP_TEST_STORE === "postgres";
 /** Tests are long where the effort is. */
-const DEFAULT_LIMIT_S = LONG ? 900 : 180;
+const DEFAULT_LIMIT_S = LONG ? 900 : 300;
 /** Files per process: what most of them cost is to load the package. */
 const BATCH = 24;
 /**
