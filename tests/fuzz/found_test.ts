@@ -145,8 +145,13 @@ for (
       range: async (...args) => spoil(await e.store.range(...args)),
     };
     const { runner } = engine(e.graph, { store, clock: e.clock });
-    for (const call of [runner.get(run.runId), runner.status(run.runId), runner.history(run.runId)]) {
-      await assert.rejects(call, { name: "CheckpointDecodeError", message: /is stored where \d belongs/ });
+    const calls = [
+      () => runner.get(run.runId),
+      () => runner.status(run.runId),
+      () => runner.history(run.runId),
+    ];
+    for (const call of calls) {
+      await assert.rejects(call(), { name: "CheckpointDecodeError", message: /is stored where \d belongs/ });
     }
   });
 }
