@@ -2,7 +2,15 @@
 import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { z } from "zod";
-import { defineWait, Graph, Retry, type TaskContext, Vertex, Workflow } from "../../../mod.ts";
+import {
+  defineWait,
+  Graph,
+  Retry,
+  type TaskContext,
+  Vertex,
+  Workflow,
+  type WorkflowClass,
+} from "../../../mod.ts";
 import { type Subgraph, waitsOf } from "../../../tasks/mod.ts";
 
 export const Go = defineWait("go", z.object({ by: z.string() }));
@@ -40,7 +48,9 @@ export class InnerAsk {
 }
 
 /** The workflow in a version: the second has one more vertex and one more field, and no fault. */
-export function jobOf(version: number) {
+export function jobOf(
+  version: number,
+): { readonly Job: WorkflowClass<unknown>; readonly tasks: readonly unknown[] } {
   const shape = {
     mode: z.enum(MODES),
     log: z.array(z.string()).default([]),
@@ -164,5 +174,5 @@ export function jobOf(version: number) {
       },
     );
   }
-  return { Job, Start, Ask, Nap, Flaky, Each, Plain, Call, Bad };
+  return { Job, tasks: [Start, Ask, Nap, Flaky, Each, Plain, Call, Bad] };
 }
