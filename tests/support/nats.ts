@@ -45,7 +45,10 @@ export class NatsServer {
     // Whoever starts it keeps its input open; when that ends, so does the server.
     const script = `"$@" >/dev/null 2>&1 </dev/null & pid=$!; read -r _; kill -KILL $pid; wait`;
     const args = [NATS_SERVER!, "-a", "127.0.0.1", "-p", String(this.port), "-js", "-sd", this.#folder];
-    this.#child = spawn("sh", ["-c", script, "sh", ...args], { stdio: ["pipe", "ignore", "ignore"] });
+    this.#child = spawn("sh", ["-c", script, "sh", ...args], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
     while (!await listens(this.port)) await pause(20);
   }
 

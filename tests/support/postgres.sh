@@ -12,7 +12,7 @@ finish() {
   rm -rf "$folder"
 }
 trap finish EXIT
-trap 'exit 0' TERM INT HUP
+trap 'exit 0' TERM INT HUP PIPE
 
 "$bin/initdb" -D "$folder/data" -A trust -U superstep -E UTF8 --locale=C --no-sync --no-instructions >/dev/null
 {

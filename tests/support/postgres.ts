@@ -55,7 +55,8 @@ export class PostgresServer {
     const [program, ...args] = process.getuid?.() === 0
       ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "sh", ...command]
       : ["sh", ...command];
-    const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"], cwd: "/tmp" });
+    // In a group of its own, so that it can clean up where the tests are killed as a group: its input ends then.
+    const child = spawn(program!, args, { stdio: ["pipe", "pipe", "inherit"], cwd: "/tmp", detached: true });
     const server = new PostgresServer(port, child);
     await server.#answer("ready");
     return server;
