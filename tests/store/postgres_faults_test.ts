@@ -57,7 +57,8 @@ else {
     const trips = async (call: () => Promise<unknown>) => {
       sent.length = 0;
       await call();
-      return sent.length;
+      // Hints are sent on their own, and nobody waits for them.
+      return sent.filter((text) => !text.includes("pg_notify")).length;
     };
     await store.owners.register("me");
     let at = await push(store, "run", null);

@@ -1,3 +1,4 @@
+// Runs on deno and node by default: Bun has the client of Node.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";

@@ -103,7 +103,7 @@ test("what a called run waits for is answered in the run that called it, and its
 
 test("an answer that comes too late is refused with the reason, and with what was sent (FC-11, W3)", async () => {
   await using s = await site([
-    single("late", (_, ctx) => ctx.waitFor(Verdict, { deadline: "100ms" }), { waits: [Verdict] }),
+    single("late", (_, ctx) => ctx.waitFor(Verdict, { deadline: "2s" }), { waits: [Verdict] }),
   ]);
   await s.post("/v1/graphs/late/runs", { runId: "r" });
   await until(async () => (await s.get<{ waits: unknown[] }>("/v1/waits?run_id=r")).body.waits.length > 0);
