@@ -230,6 +230,7 @@ export const WaitPage = z.object({
     deadline: time.optional(),
     info: value("What the wait tells whoever answers").optional(),
     schema: z.unknown().openapi({ description: "The JSON Schema of the answer" }).optional(),
+    unreadable: z.string().openapi({ description: "Why info and schema are not shown" }).optional(),
     unanswerable: z.string().openapi({ description: "Why it cannot be answered here" }).optional(),
     activity: Activity.optional(),
   })),
